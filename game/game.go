@@ -243,7 +243,7 @@ func NewBot(g Game, name string) (Bot, error) {
 		}
 		names = append(names, b.Name)
 	}
-	if l, ok := g.(Speaker); ok {
+	if l, ok := As[Speaker](g); ok {
 		bot, err := l.Speak(name)
 		if err == nil || strings.Contains(name, "(") {
 			return bot, err
@@ -254,7 +254,7 @@ func NewBot(g Game, name string) (Bot, error) {
 
 // Label names a game in a few words.
 func Label(g Game) string {
-	if l, ok := g.(interface{ Label() string }); ok {
+	if l, ok := As[interface{ Label() string }](g); ok {
 		return g.Spec().Name + " " + l.Label()
 	}
 	return g.Spec().Name

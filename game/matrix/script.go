@@ -20,7 +20,7 @@ func (g *Game) Speak(text string) (game.Policy, error) {
 func (g *Game) Language() *script.Language {
 	return script.Repeated(&script.Language{
 		Game: g.spec.Name, Seats: 2, Actions: len(g.stage.Actions), Taking: len(g.stage.Actions),
-		Bots: g.Bots(), Pair: [2]string{"tft", "alld"}, Told: true,
+		Bots: g.Bots(), Pair: [2]string{"tft", "alld"}, Shown: true,
 		Assess: func(_ *script.Tally, st game.State, s game.Seat) script.Outcome {
 			m := st.(*State)
 			kind := m.played[1-s][cooperate] >= m.played[1-s][defect]

@@ -21,7 +21,8 @@ func Solvable(g game.Game, others []string) error {
 	st, ok := g.New().(game.Keyed)
 	var key game.Key
 	if spec := g.Spec(); !ok || !spec.Deterministic || spec.Seats > len(key.Seats) || !st.Key(&key, 0) {
-		return fmt.Errorf("oracle: best responses: %s has rules that draw, or more states than can be told apart; they are computed for deterministic "+
+		return fmt.Errorf("oracle: best responses: %s has rules that draw, or more states than can be told apart; they are computed for "+
+			"deterministic "+
 			"games of at most %d seats and, on a board, 15 cells a side", game.Label(g), len(key.Seats))
 	}
 	var errs []error
@@ -29,7 +30,8 @@ func Solvable(g game.Game, others []string) error {
 		if _, reads, err := closed(g, name); err != nil {
 			errs = append(errs, err)
 		} else if !st.Key(&key, reads) {
-			errs = append(errs, fmt.Errorf("oracle: best responses: %q acts by what was done earlier, which states of %s do not tell", name, game.Label(g)))
+			errs = append(errs, fmt.Errorf("oracle: best responses: %q acts by what was done earlier, which states of %s do not tell",
+				name, game.Label(g)))
 		}
 	}
 	return errors.Join(errs...)
@@ -43,7 +45,8 @@ func closed(g game.Game, name string) (game.Policy, game.Reads, error) {
 	}
 	p, ok := b.(game.Policy)
 	if _, remembers := b.(game.Watcher); !ok || remembers {
-		return nil, 0, fmt.Errorf("oracle: best responses: no closed policy for %q: it must say its probabilities and remember no episodes", name)
+		return nil, 0,
+			fmt.Errorf("oracle: best responses: no closed policy for %q: it must say its probabilities and remember no episodes", name)
 	}
 	return p, readsOf(p), nil
 }
@@ -107,23 +110,17 @@ func NewBR(g game.Game, discount float64) (*BR, error) {
 	}
 	n := g.Spec().Seats
 	b := &BR{g: g, spec: g.Spec(), discount: discount, known: map[string]game.Policy{}, focal: -1,
-		team: make([]string, n), policy: make([]game.Policy, n), keep: make([]uint16, n), group: make([]int, n), said: make([]float32, len(g.Spec().Actions))}
+		team: make([]string, n), policy: make([]game.Policy, n), keep: make([]uint16, n), group: make([]int, n),
+		said: make([]float32, len(g.Spec().Actions))}
 	b.table.reset()
 	return b, nil
 }
 
-// Until lets ctx end it: Value and Q then return ctx's error, now and from there on. A
-// start against several who play at random may take hours.
-func (b *BR) Until(ctx context.Context) *BR {
-	b.ctx = ctx
-	return b
-}
-
-// Within lets it meet no more than so many states of an episode and a team: Value and Q then
-// return an error, now and from there on. It ends by its inputs alone, where a clock would not.
-func (b *BR) Within(states int) *BR {
-	b.most = states
-	return b
+// Until lets ctx end it, and a number of states of an episode and a team that it meets, 0: any:
+// Value and Q then return an error, now and from there on. A start against several who play at
+// random may take hours; a number of states ends it by its inputs alone, where a clock would not.
+func (b *BR) Until(ctx context.Context, states int) {
+	b.ctx, b.most = ctx, states
 }
 
 // States returns how many states the table holds: those met since the episode or
@@ -178,7 +175,8 @@ func (b *BR) begin(st game.State, focal game.Seat, names []string) error {
 	l.st.CopyFrom(st)
 	var key game.Key
 	if !l.keyed.Key(&key, b.reads) {
-		return fmt.Errorf("oracle: best responses: these co-players act by what was done earlier, which states of %s do not tell", game.Label(b.g))
+		return fmt.Errorf("oracle: best responses: these co-players act by what was done earlier, which states of %s do not tell",
+			game.Label(b.g))
 	}
 	if changed || key.Episode != b.episode || key.Episode == 0 {
 		b.table.reset()
@@ -237,7 +235,8 @@ func (b *BR) level(d int) *level {
 	for len(b.levels) <= d {
 		n := b.spec.Seats
 		st := b.g.New()
-		l := &level{st: st, keyed: st.(game.Keyed), acts: make([]int32, n), rewards: make([]float32, n), legal: make([]bool, len(b.spec.Actions))}
+		l := &level{st: st, keyed: st.(game.Keyed), acts: make([]int32, n), rewards: make([]float32, n), legal: make([]bool,
+			len(b.spec.Actions))}
 		for range n {
 			l.probs = append(l.probs, make([]float64, len(b.spec.Actions)))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
@@ -24,7 +25,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func hunt(t testing.TB, set func(*staghunt.Config)) *staghunt.Game {
+func hunt(t testing.TB, set func(*staghunt.Config)) game.Game {
 	t.Helper()
 	c := staghunt.Default()
 	if set != nil {
@@ -171,7 +172,7 @@ func TestValuesEqualExpectimaxOverTheRealRules(t *testing.T) {
 }
 
 // mean returns V averaged over starts, and what the best response got on them.
-func mean(t testing.TB, g *staghunt.Game, others []string, episodes int) (value, played stats.Acc, states int) {
+func mean(t testing.TB, g game.Game, others []string, episodes int) (value, played stats.Acc, states int) {
 	t.Helper()
 	team := append([]string{"br"}, others...)
 	br, err := oracle.NewBR(g, 1)
@@ -245,6 +246,9 @@ func TestPlayedEqualsValue(t *testing.T) {
 }
 
 func TestSolvableNamesTheFault(t *testing.T) {
+	if err := oracle.Solvable(gametest.New(t, coin.New, coin.Default()), nil); err == nil {
+		t.Error("a game whose rules draw was accepted")
+	}
 	g := hunt(t, nil)
 	if err := oracle.Solvable(g, []string{"ns", "deadline"}); err != nil {
 		t.Errorf("got %v", err)

@@ -58,7 +58,8 @@ func NewLasting(ctx context.Context, g game.Game, others []string, starts, state
 	if len(others) != g.Spec().Seats-1 {
 		return nil, fmt.Errorf("oracle: best responses in the long run: %d co-players for %d seats", len(others), g.Spec().Seats-1)
 	}
-	l := &Lasting{g: g, br: br.Until(ctx).Within(states), texts: append([]string{""}, others...), nodes: map[string]*node{}}
+	br.Until(ctx, states)
+	l := &Lasting{g: g, br: br, texts: append([]string{""}, others...), nodes: map[string]*node{}}
 	first := make([][]uint16, len(l.texts))
 	for s, name := range l.texts[1:] {
 		bot, err := game.NewBot(g, name)

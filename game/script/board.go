@@ -212,10 +212,10 @@ func (c waits) holds(n *now) bool {
 	return false
 }
 
-// close holds if somebody else is that near.
-type close struct{ steps int16 }
+// nearby holds if somebody else is that near.
+type nearby struct{ steps int16 }
 
-func (c close) holds(n *now) bool { return n.others(n.field.Place(n.s)) <= c.steps }
+func (c nearby) holds(n *now) bool { return n.others(n.field.Place(n.s)) <= c.steps }
 
 // within holds if such a thing is that near.
 type within struct {
@@ -273,9 +273,11 @@ func board() []Word {
 			make: func(*maker, []value) any { return pass{} }},
 		{Name: "waits", Kind: When, Group: Condition, args: []argument{{Thing, ""}}, Doc: "somebody else stands at such a thing",
 			make: func(_ *maker, v []value) any { return waits{v[0].thing} }},
-		{Name: "close", Kind: When, Group: Condition, args: []argument{{Count, "1"}}, Doc: "somebody else is within so many moves",
-			make: func(_ *maker, v []value) any { return close{int16(v[0].number)} }},
-		{Name: "within", Kind: When, Group: Condition, args: []argument{{Thing, ""}, {Count, "2"}}, Doc: "such a thing is within so many moves",
+		{Name: "close", Kind: When, Group: Condition, args: []argument{{Count, "1"}},
+			Doc:  "somebody else is within so many moves",
+			make: func(_ *maker, v []value) any { return nearby{int16(v[0].number)} }},
+		{Name: "within", Kind: When, Group: Condition, args: []argument{{Thing, ""}, {Count, "2"}},
+			Doc:  "such a thing is within so many moves",
 			make: func(_ *maker, v []value) any { return within{v[0].thing, int16(v[1].number)} }},
 		{Name: "few", Kind: When, Group: Condition, args: []argument{{Count, "1"}}, Doc: "no more than so many others are left",
 			make: func(_ *maker, v []value) any { return few{int(v[0].number)} }},

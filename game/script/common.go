@@ -90,49 +90,63 @@ func common() []Word {
 	two := func(more ...argument) []argument {
 		return append([]argument{{Who, "together"}, {Who, "alone"}}, more...)
 	}
-	pair := func(make func(at int, a, b policy, n uint16) *memory) func(m *maker, v []value) any {
+	pair := func(build func(at int, a, b policy, n uint16) *memory) func(m *maker, v []value) any {
 		return func(m *maker, v []value) any {
 			n := uint16(0)
 			if len(v) > 2 {
 				n = uint16(v[2].number)
 			}
-			mem := make(len(m.remember), v[0].who, v[1].who, n)
+			mem := build(len(m.remember), v[0].who, v[1].who, n)
 			m.remember = append(m.remember, mem)
 			return mem
 		}
 	}
 	return []Word{
-		{Name: "if", Kind: Who, Group: Base, args: []argument{{When, ""}, {Who, ""}, {Who, ""}}, Doc: "does as one does if it holds, else as the other",
+		{Name: "if", Kind: Who, Group: Base, args: []argument{{When, ""}, {Who, ""}, {Who, ""}},
+			Doc:  "does as one does if it holds, else as the other",
 			make: func(_ *maker, v []value) any { return choose{v[0].when, v[1].who, v[2].who} }},
 		{Name: "not", Kind: When, Group: Base, args: []argument{{When, ""}}, Doc: "the other does not hold",
 			make: func(_ *maker, v []value) any { return not{v[0].when} }},
-		{Name: "early", Kind: When, Group: Condition, args: []argument{{Count, ""}}, Doc: "in the first so many steps of an episode",
+		{Name: "early", Kind: When, Group: Condition, args: []argument{{Count, ""}},
+			Doc:  "in the first so many steps of an episode",
 			make: func(_ *maker, v []value) any { return early{int(v[0].number)} }},
-		{Name: "turns", Kind: When, Group: Condition, args: []argument{{Count, ""}}, Doc: "for so many steps, then not for as many, and so on",
+		{Name: "turns", Kind: When, Group: Condition, args: []argument{{Count, ""}},
+			Doc:  "for so many steps, then not for as many, and so on",
 			make: func(_ *maker, v []value) any { return turns{int(v[0].number)} }},
-		{Name: "noisy", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Share, ".3"}}, Doc: "does anything legal in a share of steps",
+		{Name: "noisy", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Share, ".3"}},
+			Doc:  "does anything legal in a share of steps",
 			make: func(_ *maker, v []value) any { return noisy{v[0].who, float32(v[1].number)} }},
-		{Name: "lazy", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Share, ".3"}}, Doc: "does again what it did last in a share of steps",
+		{Name: "lazy", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Share, ".3"}},
+			Doc:  "does again what it did last in a share of steps",
 			make: func(_ *maker, v []value) any { return lazy{v[0].who, float32(v[1].number)} }},
-		{Name: "slow", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Count, "2"}}, Doc: "decides every so many steps, and does again what it did between",
+		{Name: "slow", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Count, "2"}},
+			Doc:  "decides every so many steps, and does again what it did between",
 			make: func(_ *maker, v []value) any { return slow{v[0].who, int(v[1].number)} }},
-		{Name: "mix", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Who, ""}, {Share, ".5"}}, Doc: "does as the second in a share of steps",
+		{Name: "mix", Kind: Who, Group: Error, args: []argument{{Who, ""}, {Who, ""}, {Share, ".5"}},
+			Doc:  "does as the second in a share of steps",
 			make: func(_ *maker, v []value) any { return swap{v[0].who, v[1].who, float32(v[2].number)} }},
-		{Name: "wsls", Kind: Who, Group: Memory, args: two(), Doc: "win stay, lose shift: the other way after an episode that went badly",
+		{Name: "wsls", Kind: Who, Group: Memory, args: two(),
+			Doc:  "win stay, lose shift: the other way after an episode that went badly",
 			make: pair(winStay)},
-		{Name: "grim", Kind: Who, Group: Memory, args: two(argument{Count, "1"}), Doc: "the first way until the others were unkind in so many episodes, then the second for ever",
+		{Name: "grim", Kind: Who, Group: Memory, args: two(argument{Count, "1"}),
+			Doc:  "the first way until the others were unkind in so many episodes, then the second for ever",
 			make: pair(grim)},
-		{Name: "tft", Kind: Who, Group: Memory, args: two(), Doc: "tit for tat: the first way after an episode in which others were kind, else the second",
+		{Name: "tft", Kind: Who, Group: Memory, args: two(),
+			Doc:  "tit for tat: the first way after an episode in which others were kind, else the second",
 			make: pair(titForTat)},
 		{Name: "copies", Kind: Who, Group: Memory, args: two(), Doc: "the way of whoever did best in the last episode",
 			make: pair(copies)},
-		{Name: "quits", Kind: Who, Group: Memory, args: two(argument{Count, "3"}), Doc: "gives the first way up for ever after so many bad episodes in a row",
+		{Name: "quits", Kind: Who, Group: Memory, args: two(argument{Count, "3"}),
+			Doc:  "gives the first way up for ever after so many bad episodes in a row",
 			make: pair(quits)},
-		{Name: "forgives", Kind: Who, Group: Memory, args: two(argument{Count, "2"}), Doc: "the second way for so many episodes after an unkind one, then the first again",
+		{Name: "forgives", Kind: Who, Group: Memory, args: two(argument{Count, "2"}),
+			Doc:  "the second way for so many episodes after an unkind one, then the first again",
 			make: pair(forgives)},
-		{Name: "tests", Kind: Who, Group: Memory, args: two(argument{Count, "4"}), Doc: "tries the first way every so many episodes, and keeps to it while that goes well",
+		{Name: "tests", Kind: Who, Group: Memory, args: two(argument{Count, "4"}),
+			Doc:  "tries the first way every so many episodes, and keeps to it while that goes well",
 			make: pair(tests)},
-		{Name: "rounds", Kind: Who, Group: Memory, args: two(argument{Count, "5"}), Doc: "so many episodes one way, then as many the other",
+		{Name: "rounds", Kind: Who, Group: Memory, args: two(argument{Count, "5"}),
+			Doc:  "so many episodes one way, then as many the other",
 			make: pair(rounds)},
 	}
 }

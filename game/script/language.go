@@ -88,8 +88,8 @@ type Language struct {
 	// Pair is who cooperates and who does not: what words about two ways stand for when they
 	// are said without.
 	Pair [2]string
-	// Told says that the last state of an episode tells everything that is remembered of it.
-	Told bool
+	// Shown says that the last state of an episode tells everything that is remembered of it.
+	Shown bool
 	// Taking is the first of the actions that take something.
 	Taking int
 	// Assess says how an episode went, for those who remember.

@@ -38,47 +38,47 @@ func (t *Tally) see(l *Language, st game.State) {
 type Outcome struct {
 	Good bool // for itself
 	Kind bool // the others were
-	Best int  // whose way did best: 0 the first of the language's pair, 1 the second
+	Best int  // whose mode did best: 0 the first of the language's pair, 1 the second
 }
 
-// memory is a word that does one or the other by what it remembers: way is 0 or 1, and count
+// memory is a word that does one or the other by what it remembers: mode is 0 or 1, and count
 // whatever the word counts.
 type memory struct {
-	at   int // its place among the numbers that the player keeps
-	ways [2]policy
-	next func(way, count uint16, o *Outcome) (uint16, uint16)
+	at    int // its place among the numbers that the player keeps
+	modes [2]policy
+	next  func(mode, count uint16, o *Outcome) (uint16, uint16)
 }
 
-func (m *memory) add(n *now, w float32, dst *dist) { m.ways[n.p.mem[m.at]&1].add(n, w, dst) }
+func (m *memory) add(n *now, w float32, dst *dist) { m.modes[n.p.mem[m.at]&1].add(n, w, dst) }
 
 // note takes in how an episode went.
 func (m *memory) note(mem []uint16, o *Outcome) {
-	way, count := m.next(mem[m.at]&1, mem[m.at]>>1, o)
-	mem[m.at] = way | min(count, 1<<14)<<1
+	mode, count := m.next(mem[m.at]&1, mem[m.at]>>1, o)
+	mem[m.at] = mode | min(count, 1<<14)<<1
 }
 
-func remembering(at int, a, b policy, next func(way, count uint16, o *Outcome) (uint16, uint16)) *memory {
+func remembering(at int, a, b policy, next func(mode, count uint16, o *Outcome) (uint16, uint16)) *memory {
 	return &memory{at, [2]policy{a, b}, next}
 }
 
 func winStay(at int, a, b policy, _ uint16) *memory {
-	return remembering(at, a, b, func(way, _ uint16, o *Outcome) (uint16, uint16) {
+	return remembering(at, a, b, func(mode, _ uint16, o *Outcome) (uint16, uint16) {
 		if !o.Good {
-			way = 1 - way
+			mode = 1 - mode
 		}
-		return way, 0
+		return mode, 0
 	})
 }
 
 func grim(at int, a, b policy, n uint16) *memory {
-	return remembering(at, a, b, func(way, count uint16, o *Outcome) (uint16, uint16) {
-		if !o.Kind && way == 0 {
+	return remembering(at, a, b, func(mode, count uint16, o *Outcome) (uint16, uint16) {
+		if !o.Kind && mode == 0 {
 			count++
 		}
 		if count >= n {
-			way = 1
+			mode = 1
 		}
-		return way, min(count, n)
+		return mode, min(count, n)
 	})
 }
 
@@ -96,9 +96,9 @@ func copies(at int, a, b policy, _ uint16) *memory {
 }
 
 func quits(at int, a, b policy, n uint16) *memory {
-	return remembering(at, a, b, func(way, count uint16, o *Outcome) (uint16, uint16) {
+	return remembering(at, a, b, func(mode, count uint16, o *Outcome) (uint16, uint16) {
 		switch {
-		case way == 1:
+		case mode == 1:
 			return 1, 0
 		case o.Good:
 			return 0, 0
@@ -110,11 +110,11 @@ func quits(at int, a, b policy, n uint16) *memory {
 }
 
 func forgives(at int, a, b policy, n uint16) *memory {
-	return remembering(at, a, b, func(way, count uint16, o *Outcome) (uint16, uint16) {
+	return remembering(at, a, b, func(mode, count uint16, o *Outcome) (uint16, uint16) {
 		switch {
-		case way == 1 && count+1 < n:
+		case mode == 1 && count+1 < n:
 			return 1, count + 1
-		case way == 1:
+		case mode == 1:
 			return 0, 0
 		case !o.Kind:
 			return 1, 0
@@ -124,9 +124,9 @@ func forgives(at int, a, b policy, n uint16) *memory {
 }
 
 func tests(at int, a, b policy, n uint16) *memory {
-	return remembering(at, a, b, func(way, count uint16, o *Outcome) (uint16, uint16) {
+	return remembering(at, a, b, func(mode, count uint16, o *Outcome) (uint16, uint16) {
 		switch {
-		case way == 0 && o.Good:
+		case mode == 0 && o.Good:
 			return 0, 0
 		case count+1 >= n:
 			return 0, 0
@@ -136,10 +136,10 @@ func tests(at int, a, b policy, n uint16) *memory {
 }
 
 func rounds(at int, a, b policy, n uint16) *memory {
-	return remembering(at, a, b, func(way, count uint16, _ *Outcome) (uint16, uint16) {
+	return remembering(at, a, b, func(mode, count uint16, _ *Outcome) (uint16, uint16) {
 		if count+1 >= n {
-			return 1 - way, 0
+			return 1 - mode, 0
 		}
-		return way, count + 1
+		return mode, count + 1
 	})
 }

@@ -131,7 +131,7 @@ func (p *Rememberer) After(dst []uint16, st game.State, s game.Seat) bool {
 	for _, m := range p.remember {
 		m.note(dst, &o)
 	}
-	return p.lang.Told
+	return p.lang.Shown
 }
 
 // AppendBinary appends what it remembers.

@@ -51,7 +51,8 @@ func sentences(l *script.Language) (list []string) {
 		thing = l.Things[0]
 	}
 	for _, w := range l.Words {
-		text := strings.NewReplacer("thing", thing, "which=nearest", "nearest", "who=random", "random", "who=together", who, "who=alone", l.Pair[1],
+		text := strings.NewReplacer("thing", thing, "which=nearest", "nearest", "who=random", "random", "who=together", who,
+			"who=alone", l.Pair[1],
 			"n=", "", "share=", "", "share", ".25", "when", "early(3)", "who", who).Replace(w.Signature())
 		text = strings.ReplaceAll(text, "(n)", "(3)")
 		if w.Kind == script.When {
@@ -293,7 +294,10 @@ func TestWordsMeanWhatTheySay(t *testing.T) {
 			_, yes := same("nh")(st, s, a)
 			return st.Time() >= 4, yes
 		}, 1, 1},
-		{"if(turns(2),stay,wander)", func(st *staghunt.State, s game.Seat, a int32) (bool, bool) { return st.Time()%4 < 2, a == 4 }, 1, 1},
+		{"if(turns(2),stay,wander)", func(st *staghunt.State, s game.Seat, a int32) (bool, bool) {
+			return st.Time()%4 < 2,
+				a == 4
+		}, 1, 1},
 		{"if(few(1),stay,nh)", func(st *staghunt.State, s game.Seat, a int32) (bool, bool) {
 			left := 0
 			for o := game.Seat(1); o < 4; o++ {
@@ -322,13 +326,13 @@ func TestWordsMeanWhatTheySay(t *testing.T) {
 }
 
 // What words remember follows what episodes were like: by hand, a sequence of outcomes and the
-// ways that follow.
+// modes that follow.
 func TestMemoriesFollowEpisodes(t *testing.T) {
 	c := staghunt.Default()
 	c.Stags = 2
 	g := made(staghunt.New(c))
 	// An episode is said as what this one and another caught: s, h or -.
-	for _, c := range []struct{ text, episodes, ways string }{
+	for _, c := range []struct{ text, episodes, modes string }{
 		{"wsls", "s- h- h- s-", "a a b a a"},
 		{"grim(ns,nh,2)", "-s -- ss hh ss ss", "a a a a b b b"},
 		{"tft", "ss sh -s --", "a a b a b"},
@@ -339,27 +343,27 @@ func TestMemoriesFollowEpisodes(t *testing.T) {
 		{"rounds(ns,nh,2)", "ss ss ss ss ss", "a a b b a a"},
 	} {
 		p := made(g.Speak(c.text)).(*script.Rememberer)
-		ways := []string{way(p)}
+		modes := []string{mode(p)}
 		for _, e := range strings.Fields(c.episodes) {
 			p.Watch(ended(t, g, e), 0)
-			ways = append(ways, way(p))
+			modes = append(modes, mode(p))
 		}
-		if got := strings.Join(ways, " "); got != c.ways {
-			t.Errorf("%s after %s: %s, want %s", c.text, c.episodes, got, c.ways)
+		if got := strings.Join(modes, " "); got != c.modes {
+			t.Errorf("%s after %s: %s, want %s", c.text, c.episodes, got, c.modes)
 		}
 		saved, err := p.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		q := made(g.Speak(c.text)).(*script.Rememberer)
-		if err := q.UnmarshalBinary(saved); err != nil || way(q) != way(p) {
-			t.Errorf("%s: saved and loaded it goes way %s, before %s: %v", c.text, way(q), way(p), err)
+		if err := q.UnmarshalBinary(saved); err != nil || mode(q) != mode(p) {
+			t.Errorf("%s: saved and loaded it goes mode %s, before %s: %v", c.text, mode(q), mode(p), err)
 		}
 	}
 }
 
-// way says which of two ways a co-player goes now.
-func way(p *script.Rememberer) string { return string('a' + rune(p.Memory()[0]&1)) }
+// mode says which of two modes a co-player goes now.
+func mode(p *script.Rememberer) string { return string('a' + rune(p.Memory()[0]&1)) }
 
 // ended returns the end of an episode in which seats 0 and 1 caught s, h or -.
 func ended(t *testing.T, g *staghunt.Game, caught string) game.State {

@@ -86,18 +86,23 @@ func tables() []Word {
 		return t
 	}
 	known := func(name, doc string, first float32, shares ...float32) Word {
-		return Word{Name: name, Kind: Who, Group: Table, Doc: doc, make: func(*maker, []value) any { return table{shares, first} }}
+		return Word{Name: name, Kind: Who, Group: Table,
+			Doc: doc, make: func(*maker, []value) any { return table{shares, first} }}
 	}
 	return []Word{
 		{Name: "m1", Kind: Who, Group: Table, args: shares(4), make: read,
 			Doc: "memory one: cooperates with these shares after CC, CD, DC, DD, own action first; and the share in the first round"},
 		{Name: "m2", Kind: Who, Group: Table, args: shares(16), make: read,
-			Doc: "memory two: cooperates with these shares after CC CC, CC CD, ... DD DD, the older round first; and the share in the first two rounds"},
-		{Name: "majority", Kind: Who, Group: Table, args: []argument{{Share, ".5"}}, Doc: "cooperates while the other has in at least that share of rounds",
+			Doc: "memory two: cooperates with these shares after CC CC, CC CD, ... DD DD, the older round first; and the share in the " +
+				"first two rounds"},
+		{Name: "majority", Kind: Who, Group: Table, args: []argument{{Share, ".5"}},
+			Doc:  "cooperates while the other has in at least that share of rounds",
 			make: func(_ *maker, v []value) any { return majority{v[0].number} }},
-		{Name: "angry", Kind: Who, Group: Table, args: []argument{{Count, "2"}}, Doc: "cooperates until the other has defected so often, then never again",
+		{Name: "angry", Kind: Who, Group: Table, args: []argument{{Count, "2"}},
+			Doc:  "cooperates until the other has defected so often, then never again",
 			make: func(_ *maker, v []value) any { return angry{int(v[0].number)} }},
-		{Name: "alternates", Kind: Who, Group: Table, Doc: "cooperates in every second round", make: func(*maker, []value) any { return alternates{} }},
+		{Name: "alternates", Kind: Who, Group: Table,
+			Doc: "cooperates in every second round", make: func(*maker, []value) any { return alternates{} }},
 		known("pavlov", "win stay, lose shift by rounds", 1, 1, 0, 0, 1),
 		known("gtft", "generous tit for tat: forgives a third", 1, 1, 1./3, 1, 1./3),
 		known("stft", "suspicious tit for tat: begins by defecting", 0, 1, 0, 1, 0),

@@ -15,7 +15,7 @@ func (g *Game) Speak(text string) (game.Policy, error) { return g.Language().Par
 func (g *Game) Language() *script.Language {
 	return script.Board(&script.Language{
 		Game: g.spec.Name, Seats: g.c.Agents, Actions: actions, Taking: HuntStag,
-		Things: []string{"stag", "hare"}, Bots: g.Bots(), Pair: [2]string{"ns", "nh"}, Told: true,
+		Things: []string{"stag", "hare"}, Bots: g.Bots(), Pair: [2]string{"ns", "nh"}, Shown: true,
 		Assess: func(_ *script.Tally, st game.State, s game.Seat) script.Outcome {
 			h := st.(*State)
 			o := script.Outcome{Good: h.caught[s] == GoalStag, Best: 1}

@@ -65,10 +65,9 @@ type Speaker interface {
 
 // Language returns a game's language, or an error if it has none.
 func Language(g game.Game) (*script.Language, error) {
-	s, ok := g.(Speaker)
+	s, ok := game.As[Speaker](g)
 	if !ok || g.Spec().Kind == game.ZeroSum {
-		return nil, fmt.Errorf("stranger: there is no language of co-players for %s; there is for staghunt, snowdrift, coin, cleanup, foraging and matrix",
-			game.Label(g))
+		return nil, fmt.Errorf("stranger: there is no language of co-players for %s", game.Label(g))
 	}
 	return s.Language(), nil
 }
@@ -99,7 +98,9 @@ func List(g game.Game, split Split) (name string, list []string, err error) {
 func Parse(text string) (Split, error) {
 	name, version, versioned := strings.Cut(text, "@")
 	if versioned && version != fmt.Sprint(Version) {
-		return "", fmt.Errorf("stranger: %s: this hop has version %d of the strangers; use %s@%[2]d, or the hop that has the other", text, Version, name)
+		return "",
+			fmt.Errorf("stranger: %s: this hop has version %d of the strangers; use %s@%[2]d, or the hop that has the other", text,
+				Version, name)
 	}
 	if !slices.Contains(Splits, Split(name)) {
 		return "", config.Bad("strangers", text, "train, validation or test, such as test@1")
@@ -182,25 +183,28 @@ func (c *composer) board() {
 }
 
 func (c *composer) trainBoard(a, b, one, two string) {
-	far := []string{"go(" + one + ",farthest," + b + ")", "go(" + two + ",farthest)", "go(" + one + ",crowded," + b + ")", "go(" + two + ",crowded)"}
+	far := []string{"go(" + one + ",farthest," + b + ")", "go(" + two + ",farthest)", "go(" + one + ",crowded," + b + ")",
+		"go(" + two + ",crowded)"}
 	c.add("wander", "corner", "stay", "help("+one+","+b+")", "help("+two+")")
 	c.add(far...)
-	ways := append([]string{a, b}, far...)
-	c.each(ways, "noisy(%s,.1)", "noisy(%s,.2)", "noisy(%s,.3)", "noisy(%s,.5)")
-	c.pairs([][2]string{{a, b}, {b, a}, {a, "wander"}, {b, "wander"}, {a, "stay"}, {a, "corner"}, {"wander", b}, {"wander", a}, {"stay", b}, {"corner", a}},
+	walks := append([]string{a, b}, far...)
+	c.each(walks, "noisy(%s,.1)", "noisy(%s,.2)", "noisy(%s,.3)", "noisy(%s,.5)")
+	c.pairs([][2]string{{a, b}, {b, a}, {a, "wander"}, {b, "wander"}, {a, "stay"}, {a, "corner"}, {"wander", b}, {"wander", a},
+		{"stay", b}, {"corner", a}},
 		"if(early(3),%s,%s)", "if(early(6),%s,%s)", "if(early(10),%s,%s)", "if(early(16),%s,%s)", "mix(%s,%s,.5)", "mix(%s,%s,.25)")
 	c.pairs([][2]string{{a, b}, {b, a}, {"wander", b}, {far[0], b}}, "if(few(1),%s,%s)", "if(few(2),%s,%s)", "if(not(few(2)),%s,%s)")
 	c.pairs([][2]string{{a, b}, {a, "wander"}, {far[0], b}, {"noisy(" + a + ",.2)", b}, {far[2], far[1]}, {a, "noisy(" + b + ",.3)"}},
 		"quits(%s,%s,1)", "quits(%s,%s,2)", "quits(%s,%s,4)", "rounds(%s,%s,1)", "rounds(%s,%s,3)", "rounds(%s,%s,8)")
-	c.pairs([][2]string{{a, b}, {far[0], b}, {a, far[1]}}, "noisy(if(early(8),%s,%s),.2)", "noisy(if(few(1),%s,%s),.2)", "noisy(mix(%s,%s,.4),.1)")
+	c.pairs([][2]string{{a, b}, {far[0], b}, {a, far[1]}}, "noisy(if(early(8),%s,%s),.2)", "noisy(if(few(1),%s,%s),.2)",
+		"noisy(mix(%s,%s,.4),.1)")
 }
 
 func (c *composer) validationBoard(a, b, one, two string) {
 	c.add("follow", "go("+one+",first,"+b+")", "go("+two+",first)")
-	ways := []string{a, b, "go(" + one + ",first," + b + ")", "go(" + two + ",first)"}
-	c.each(ways, "lazy(%s,.2)", "lazy(%s,.4)", "lazy(%s,.6)", "if(within("+one+",1),%s,follow)", "if(within("+two+",1),%s,follow)",
+	walks := []string{a, b, "go(" + one + ",first," + b + ")", "go(" + two + ",first)"}
+	c.each(walks, "lazy(%s,.2)", "lazy(%s,.4)", "lazy(%s,.6)", "if(within("+one+",1),%s,follow)", "if(within("+two+",1),%s,follow)",
 		"if(within("+one+",2),%s,"+b+")", "if(within("+two+",2),"+b+",%s)")
-	c.pairs([][2]string{{a, b}, {b, a}, {a, "follow"}, {ways[2], b}, {a, ways[3]}, {"lazy(" + a + ",.3)", b}, {"follow", b}},
+	c.pairs([][2]string{{a, b}, {b, a}, {a, "follow"}, {walks[2], b}, {a, walks[3]}, {"lazy(" + a + ",.3)", b}, {"follow", b}},
 		"tft(%s,%s)", "if(within("+one+",1),%s,%s)", "if(within("+one+",3),%s,%s)", "if(not(within("+two+",1)),%s,%s)",
 		"lazy(if(within("+one+",2),%s,%s),.3)")
 }
@@ -210,16 +214,21 @@ func (c *composer) testBoard(a, b, one, two string) {
 	empty1, empty2 := "go("+one+",empty,"+b+")", "go("+two+",empty)"
 	last1, last2 := "go("+one+",last,"+b+")", "go("+two+",last)"
 	second1, second2 := "go("+one+",second,"+b+")", "go("+two+",second)"
-	walks := []string{tease1, tease2, empty1, empty2, last1, last2, second1, second2, "tease(" + one + ",empty)", "tease(" + two + ",last)"}
+	walks := []string{tease1, tease2, empty1, empty2, last1, last2, second1, second2, "tease(" + one + ",empty)",
+		"tease(" + two + ",last)"}
 	c.add(walks...)
 	c.add("flee", "middle")
 	c.each(append([]string{a, b}, walks...), "slow(%s,2)", "slow(%s,3)", "slow(%s,5)")
-	wary := [][2]string{{a, b}, {b, a}, {a, "flee"}, {a, tease2}, {tease1, b}, {empty1, b}, {last1, last2}, {a, "middle"}, {"flee", b}, {second1, second2}}
-	c.pairs(wary, "if(waits("+one+"),%s,%s)", "if(close(1),%s,%s)", "if(close(2),%s,%s)", "if(turns(2),%s,%s)", "if(turns(3),%s,%s)", "if(turns(6),%s,%s)")
-	c.pairs(wary[:6], "if(waits("+two+"),%s,%s)", "if(not(waits("+one+")),%s,%s)", "slow(if(waits("+one+"),%s,%s),2)", "slow(if(close(1),%s,%s),3)")
+	wary := [][2]string{{a, b}, {b, a}, {a, "flee"}, {a, tease2}, {tease1, b}, {empty1, b}, {last1, last2}, {a, "middle"},
+		{"flee", b}, {second1, second2}}
+	c.pairs(wary, "if(waits("+one+"),%s,%s)", "if(close(1),%s,%s)", "if(close(2),%s,%s)", "if(turns(2),%s,%s)",
+		"if(turns(3),%s,%s)", "if(turns(6),%s,%s)")
+	c.pairs(wary[:6], "if(waits("+two+"),%s,%s)", "if(not(waits("+one+")),%s,%s)", "slow(if(waits("+one+"),%s,%s),2)",
+		"slow(if(close(1),%s,%s),3)")
 	keep := [][2]string{{a, b}, {b, a}, {a, tease2}, {a, "flee"}, {empty1, b}, {last1, last2}, {"slow(" + a + ",2)", b},
 		{"if(turns(3)," + a + "," + b + ")", b}, {"if(waits(" + one + ")," + a + "," + b + ")", "middle"}}
-	c.pairs(keep, "wsls(%s,%s)", "grim(%s,%s,1)", "grim(%s,%s,3)", "copies(%s,%s)", "forgives(%s,%s,1)", "forgives(%s,%s,3)", "tests(%s,%s,3)", "tests(%s,%s,6)")
+	c.pairs(keep, "wsls(%s,%s)", "grim(%s,%s,1)", "grim(%s,%s,3)", "copies(%s,%s)", "forgives(%s,%s,1)", "forgives(%s,%s,3)",
+		"tests(%s,%s,3)", "tests(%s,%s,6)")
 }
 
 // rounds writes the co-players of games of rounds. Tables are drawn, the same in every program.
@@ -241,7 +250,8 @@ func (c *composer) rounds() {
 			draw("m1", 5, tenth)
 		}
 		c.pairs([][2]string{{"tft", "alld"}, {"allc", "alld"}, {"alld", "allc"}, {"grim", "alld"}},
-			"quits(%s,%s,1)", "quits(%s,%s,3)", "rounds(%s,%s,2)", "noisy(%s,.1)%.0s", "noisy(%s,.3)%.0s", "mix(%s,%s,.3)", "if(early(4),%s,%s)")
+			"quits(%s,%s,1)", "quits(%s,%s,3)", "rounds(%s,%s,2)", "noisy(%s,.1)%.0s", "noisy(%s,.3)%.0s", "mix(%s,%s,.3)",
+			"if(early(4),%s,%s)")
 	case Validation:
 		names := []string{"pavlov", "gtft", "stft", "joss", "bully", "fbf", "extort", "zdgtft", "alternates"}
 		c.add(names...)
@@ -261,6 +271,7 @@ func (c *composer) rounds() {
 			c.add(fmt.Sprintf("angry(%d)", n))
 		}
 		c.pairs([][2]string{{"tf2t", "alld"}, {"majority(.5)", "alld"}, {"tft", "alld"}, {"ttft", "allc"}},
-			"wsls(%s,%s)", "grim(%s,%s,1)", "copies(%s,%s)", "forgives(%s,%s,2)", "tests(%s,%s,3)", "if(turns(3),%s,%s)", "slow(%s,2)%.0s", "slow(%s,3)%.0s")
+			"wsls(%s,%s)", "grim(%s,%s,1)", "copies(%s,%s)", "forgives(%s,%s,2)", "tests(%s,%s,3)", "if(turns(3),%s,%s)",
+			"slow(%s,2)%.0s", "slow(%s,3)%.0s")
 	}
 }

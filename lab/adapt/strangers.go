@@ -75,11 +75,12 @@ func (c *adapting) closed(ctx context.Context, g game.Game, names []string) (exa
 	if err != nil {
 		return false, nil, err
 	}
+	br.Until(ctx, mostStates)
 	st, r := g.New(), rng.New(1).Child("probe").Rand()
 	bots := append([]string{""}, names...)
 	for range 3 {
 		st.Reset(&r)
-		if _, err := br.Until(ctx).Within(mostStates).Value(st, 0, bots); err != nil {
+		if _, err := br.Value(st, 0, bots); err != nil {
 			return false, nil, ctx.Err()
 		}
 	}

@@ -21,8 +21,8 @@ type Choice struct {
 }
 
 // New returns a choice between so many ways.
-func New(ways int, explore float64) *Choice {
-	return &Choice{Explore: explore, Tried: make([]int, ways), Sum: make([]float64, ways), lo: math.Inf(1), hi: math.Inf(-1)}
+func New(arms int, explore float64) *Choice {
+	return &Choice{Explore: explore, Tried: make([]int, arms), Sum: make([]float64, arms), lo: math.Inf(1), hi: math.Inf(-1)}
 }
 
 // Pick returns the way to go next: one that was never gone, the first of them, else the one
@@ -41,10 +41,10 @@ func (c *Choice) Pick() int {
 }
 
 // Earned notes what a way earned.
-func (c *Choice) Earned(way int, x float64) {
+func (c *Choice) Earned(arm int, x float64) {
 	c.lo, c.hi = min(c.lo, x), max(c.hi, x)
-	c.Tried[way]++
-	c.Sum[way] += x
+	c.Tried[arm]++
+	c.Sum[arm] += x
 	c.total++
 }
 
@@ -53,12 +53,12 @@ func (c *Choice) Earned(way int, x float64) {
 type Player struct {
 	rollout.Split
 	choice []*Choice // [envs]
-	way    []int     // [envs] of this episode
+	arm    []int     // [envs] of this episode
 }
 
 // NewPlayer returns a player that chooses between the named scripts.
 func NewPlayer(g game.Game, scripts []string, explore float64, envs int) (*Player, error) {
-	p := &Player{choice: make([]*Choice, envs), way: make([]int, envs)}
+	p := &Player{choice: make([]*Choice, envs), arm: make([]int, envs)}
 	players := make([]rollout.Player, len(scripts))
 	for i, name := range scripts {
 		b, err := rollout.NewBots(g, name, envs)
@@ -70,15 +70,15 @@ func NewPlayer(g game.Game, scripts []string, explore float64, envs int) (*Playe
 	for n := range p.choice {
 		p.choice[n] = New(len(scripts), explore)
 	}
-	p.Split = rollout.Split{Who: func(n int) int { return p.way[n] }, Player: func(i int) rollout.Player { return players[i] }}
+	p.Split = rollout.Split{Who: func(n int) int { return p.arm[n] }, Player: func(i int) rollout.Player { return players[i] }}
 	return p, nil
 }
 
 // EpisodeOver notes what the script earned, and chooses the next.
 func (p *Player) EpisodeOver(v *rollout.View, n int) {
 	p.Split.EpisodeOver(v, n)
-	p.choice[n].Earned(p.way[n], v.EarnedOf(n))
-	p.way[n] = p.choice[n].Pick()
+	p.choice[n].Earned(p.arm[n], v.EarnedOf(n))
+	p.arm[n] = p.choice[n].Pick()
 }
 
 var _ rollout.Watcher = (*Player)(nil)
