@@ -21,9 +21,15 @@ func made[G any](g G, err error) G {
 	return g
 }
 
+func twoStags() staghunt.Config {
+	c := staghunt.Default()
+	c.Stags = 2
+	return c
+}
+
 func games() map[string]stranger.Speaker {
 	return map[string]stranger.Speaker{
-		"staghunt": made(staghunt.New(staghunt.Default())), "snowdrift": made(snowdrift.New(snowdrift.Default())),
+		"staghunt": made(staghunt.New(twoStags())), "snowdrift": made(snowdrift.New(snowdrift.Default())),
 		"coin": made(coin.New(coin.Default())), "cleanup": made(cleanup.New(cleanup.Default())),
 		"foraging": made(foraging.New(foraging.Default())), "matrix": made(matrix.New(matrix.Default())),
 	}
@@ -54,7 +60,7 @@ func TestSplitsShareNoConstruction(t *testing.T) {
 						continue
 					}
 					own = true
-					if was, ok := where[w]; ok && was != split {
+					if was, ok := where[w]; ok && was != split || words[w] != split {
 						t.Errorf("%s: %q, in %s of the split %s, is also in the split %s", name, w, text, split, was)
 					}
 					where[w] = split
@@ -65,29 +71,11 @@ func TestSplitsShareNoConstruction(t *testing.T) {
 			}
 		}
 		for _, w := range g.Language().Words {
-			if _, ok := where[w.Name]; !ok && !base[w.Name] {
+			if _, ok := words[w.Name]; !ok && !base[w.Name] {
 				t.Errorf("%s: the word %s is in no split", name, w.Name)
 			}
 		}
 		t.Logf("%s: %d co-players", name, all)
-	}
-}
-
-// The lists are those of version 1: whoever changes one makes another version.
-func TestListsAreTheirVersion(t *testing.T) {
-	for _, c := range []struct {
-		game  string
-		split stranger.Split
-		n     int
-		sum   string
-	}{} {
-		_, list, err := stranger.List(games()[c.game], c.split)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, sum := len(list), stranger.Sum(list); n != c.n || sum != c.sum {
-			t.Errorf("{%q, %q, %d, %q},", c.game, c.split, n, sum)
-		}
 	}
 }
 
