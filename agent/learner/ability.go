@@ -74,6 +74,21 @@ type Counts struct {
 	Rows    int // alive rows, each counted once a window
 }
 
+// Save adds the counters to f under prefix.
+func (c Counts) Save(f *safetensors.File, prefix string) {
+	f.PutInt64(prefix+"counters", []int64{int64(c.Updates), int64(c.Steps), int64(c.Rows)}, 3)
+}
+
+// Load restores what Save stored.
+func (c *Counts) Load(f *safetensors.File, prefix string) error {
+	var n [3]int64
+	if err := f.Int64(n[:], prefix+"counters", 3); err != nil {
+		return err
+	}
+	*c = Counts{int(n[0]), int(n[1]), int(n[2])}
+	return nil
+}
+
 // Counting counts what it learnt from.
 type Counting interface{ Counts() Counts }
 

@@ -32,8 +32,7 @@ var Groups = []Group{
 	}},
 	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth"}},
 	{"agent", "Who learns.", []string{
-		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/a3c", "agent/hop", "agent/influence", "agent/lola",
-		"agent/pr2", "agent/rl2",
+		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/hop", "agent/influence", "agent/lola", "agent/rl2",
 	}},
 	{"train", "The spec, the loop, what is learnt before it.", []string{
 		"train", "train/eval", "train/pretrain", "train/pretrain/sketch", "train/pretrain/score", "train/pretrain/score/chance", "train/spec",
@@ -59,7 +58,7 @@ var Groups = []Group{
 var Beside = []Group{
 	{Name: "python", Says: "The Python package, its tests and its wheels."},
 	{Name: "docs", Says: "Pages for users, and what they were measured with."},
-	{Name: "examples", Says: "Programs of others: a game and a learner from outside, a cluster."},
+	{Name: "examples", Says: "Programs of others: a game and a learner from outside, the baselines of HOP's paper, a cluster."},
 	{"internal", "What nobody outside needs: this plan, planted slips, browser tests, tools.", []string{
 		"internal/deps", "internal/deps/house", "internal/mutants", "internal/mutants/cmd", "internal/mutants/probe",
 	}},
@@ -84,7 +83,7 @@ var (
 		"game/cartpole", "game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag",
 	}
 	learners = []string{
-		"agent/ppo", "agent/hop", "agent/imagine", "agent/lola", "agent/influence", "agent/rl2", "agent/a3c", "agent/pr2",
+		"agent/ppo", "agent/hop", "agent/imagine", "agent/lola", "agent/influence", "agent/rl2",
 	}
 )
 
@@ -94,7 +93,7 @@ var Barred = []Bar{
 	{"game/grid", []string{"game/batch"}, "games know nothing of how they are recorded"},
 	{"train", learners, "the loop knows what a learner is, not which there are"},
 	{"train/spec", games, "specs are wired from a registry; only train/registry lists games"},
-	{"train/spec", []string{"agent/hop", "agent/lola", "agent/influence", "agent/a3c", "agent/pr2"},
+	{"train/spec", []string{"agent/hop", "agent/lola", "agent/influence"},
 		"specs are wired from a registry; only train/registry lists learners"},
 	{"search/truth", []string{"model"}, "the real rules need no networks; search/learned is where trees and networks meet"},
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -121,9 +122,9 @@ func (g *group) Scoring() string {
 func planning(s *spec.Spec) string {
 	c, ok := spec.ConfigOf[hop.Config](s)
 	if !ok {
-		return map[string]string{
-			"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence", "rl2": "RL^2", "a3c": "A3C", "pr2": "PR2",
-		}[s.Mind.Name]
+		return cmp.Or(map[string]string{
+			"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence", "rl2": "RL^2",
+		}[s.Mind.Name], s.Mind.Name)
 	}
 	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals",
 		"context": "HOP+ that reads whole lives"}[c.Goals.Kind]

@@ -7,13 +7,14 @@ import (
 
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/agent/ppo"
-	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
+
+	"example.org/baselines/windowtest"
 )
 
 const (
@@ -22,58 +23,6 @@ const (
 	gamma, alpha             = 0.9, 0.3
 	me                       = agent.ID(1)
 )
-
-// window draws a rollout of three agents with exits, cuts, dead rows and, in env 0, a
-// stand-in. What belongs to rows that nobody may learn from is NaN: if it reached
-// anything, it would show.
-func window(r *rng.Rand) *learner.Window {
-	ro := batch.New(batch.Shape{Agents: seats, Steps: 8, Envs: 6, ObsLen: features, Actions: actions})
-	nan := float32(math.NaN())
-	for a := range agent.ID(seats) {
-		for n := range ro.Envs {
-			alive := true
-			for t := range ro.Steps + 1 {
-				slot := ro.Slot(a, t, n)
-				ro.Alive[slot], ro.Seat[slot], ro.Value[slot] = alive, int8((int(a)+n)%seats), nan
-				for i := range ro.ObsAt(slot) {
-					ro.ObsAt(slot)[i] = nan
-					if alive {
-						ro.ObsAt(slot)[i] = float32(r.Norm())
-					}
-				}
-				for k := range actions {
-					ro.LegalAt(slot)[k] = k == 1 || r.IntN(3) > 0
-				}
-				if alive || t > 0 && ro.End[ro.Step(a, t-1, n)] == batch.Cut {
-					ro.Value[slot] = float32(r.Norm())
-				}
-				if t == ro.Steps {
-					continue
-				}
-				step := ro.Step(a, t, n)
-				ro.Reward[step], ro.Action[step], ro.Reached[step] = nan, game.NoAction, game.NoGoal
-				if !alive {
-					alive = r.IntN(2) == 0
-					continue
-				}
-				ro.Reward[step], ro.Own[step] = float32(r.Norm()), n > 0
-				for ro.Action[step] = int32(r.IntN(actions)); !ro.LegalAt(slot)[ro.Action[step]]; {
-					ro.Action[step] = int32(r.IntN(actions))
-				}
-				switch r.IntN(7) {
-				case 0:
-					ro.End[step], alive = batch.Exited, false
-				case 1:
-					ro.End[step], alive = batch.Cut, false
-				}
-				if t == ro.Steps-1 && alive {
-					ro.End[step] = batch.Cut
-				}
-			}
-		}
-	}
-	return &learner.Window{Rollout: ro, Rewards: learner.Rewards{Scale: 1, Gamma: gamma}}
-}
 
 // layers are a network's weights in float64: one hidden layer, then outputs and a value.
 type layers struct {
@@ -217,19 +166,19 @@ func trial(t *testing.T, samples int, lambda float64) (*Mind, *learner.Window, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(c, lrn, net, in, seats, b, rng.New(4))
+	m, err := newMind(c.PR2, lrn, net.Frame, in, seats, b, rng.New(4))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, n := range m.nets() {
-		for j := range n.params.W { // away from even chances
-			n.params.W[j] += float32(0.7 * math.Sin(float64(3*j+i)))
+		for j := range n.Params.W { // away from even chances
+			n.Params.W[j] += float32(0.7 * math.Sin(float64(3*j+i)))
 		}
 	}
 	r := rng.New(8).Rand()
-	w := window(&r)
-	return m, w, &definition{w.Rollout, of(m.q.params, features+others*actions, 4, actions),
-		of(m.rho.params, features+actions, 4, others*actions), of(m.own.params, features, 4, actions)}
+	w := windowtest.Draw(batch.Shape{Agents: seats, Steps: 8, Envs: 6, ObsLen: features, Actions: actions}, gamma, &r)
+	return m, w, &definition{w.Rollout, of(m.q.Params, features+others*actions, 4, actions),
+		of(m.rho.Params, features+actions, 4, others*actions), of(m.own.Params, features, 4, actions)}
 }
 
 // One window moves Q, the model of answers and the policy as their definitions do, given
@@ -343,7 +292,7 @@ func TestAWindowFollowsTheDefinition(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			far  float64
-		}{{"joint Q", d.q.far(q, m.q.params)}, {"model of answers", d.rho.far(rho, m.rho.params)}, {"policy", d.own.far(own, m.own.params)}} {
+		}{{"joint Q", d.q.far(q, m.q.Params)}, {"model of answers", d.rho.far(rho, m.rho.Params)}, {"policy", d.own.far(own, m.own.Params)}} {
 			if !(c.far < 1e-5) {
 				t.Errorf("lambda %v: after a window a weight of the %s is %.2g from its definition", lambda, c.name, c.far)
 			}
@@ -379,16 +328,16 @@ func TestAnswersAreDrawnToWhatSuitsTheAgent(t *testing.T) {
 		}
 		return sum
 	})
-	mean, start := make([]float64, len(d.rho.w)), m.rho.params.Clone()
+	mean, start := make([]float64, len(d.rho.w)), m.rho.Params.Clone()
 	const runs = 40
 	for range runs {
-		m.rho.params.CopyFrom(start)
-		m.rho.opt = nn.NewAdam(m.rho.params, nn.AdamConfig{Eps: 1})
+		m.rho.Params.CopyFrom(start)
+		m.rho.Adam = nn.NewAdam(m.rho.Params, nn.AdamConfig{Eps: 1})
 		m.recurse(w.Rollout, alpha)
 		if err := m.learnAnswers(w.Rollout); err != nil {
 			t.Fatal(err)
 		}
-		for i, x := range of(m.rho.params, d.rho.in, d.rho.hidden, d.rho.out).w {
+		for i, x := range of(m.rho.Params, d.rho.in, d.rho.hidden, d.rho.out).w {
 			mean[i] += (x - d.rho.w[i]) / runs
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/nn"
 )
 
 // look computes the policy at all states.
 func (m *Mind) look(ro *batch.Rollout) {
 	m.pi, m.logpi = resize(m.pi, len(m.states)*m.k), resize(m.logpi, len(m.states)*m.k)
-	m.own.fold()
+	narrow := m.own.Read()
 	for lo := 0; lo < len(m.states); lo += chunk {
 		part := m.states[lo:min(lo+chunk, len(m.states))]
 		m.own.ws.Reset()
@@ -19,7 +21,7 @@ func (m *Mind) look(ro *batch.Rollout) {
 			m.own.ws.Encode(&m.own.ws.X, ro.ObsAt(int(s.slot)), ro.GoalAt(int(s.slot)))
 			copy(m.legal[i*m.k:(i+1)*m.k], ro.LegalAt(int(s.slot)))
 		}
-		m.own.ws.Forward(m.own.narrow)
+		m.own.ws.Forward(narrow)
 		m.policy.Set(m.own.ws.Logits, m.legal, len(part))
 		copy(m.pi[lo*m.k:], m.policy.P)
 		copy(m.logpi[lo*m.k:], m.policy.LogP)
@@ -27,7 +29,7 @@ func (m *Mind) look(ro *batch.Rollout) {
 }
 
 // answers puts pairs through the model of answers, which then holds their distributions.
-func (m *Mind) answers(ro *batch.Rollout, part []pair) {
+func (m *Mind) answers(ro *batch.Rollout, narrow *nn.Params, part []pair) {
 	others := m.seats - 1
 	m.rho.ws.Reset()
 	for i, p := range part {
@@ -43,7 +45,7 @@ func (m *Mind) answers(ro *batch.Rollout, part []pair) {
 			}
 		}
 	}
-	m.rho.ws.Forward(m.rho.narrow)
+	m.rho.ws.Forward(narrow)
 	m.answer.Set(m.rho.ws.Logits, m.legal, len(part)*others)
 }
 
@@ -64,12 +66,11 @@ func (m *Mind) recurse(ro *batch.Rollout, alpha float32) {
 	others, draws := m.seats-1, m.cfg.Samples
 	m.drawn = resize(m.drawn, len(m.pairs)*draws*others)
 	m.worths = resize(m.worths, len(m.pairs)*draws)
-	m.rho.fold()
-	m.q.fold()
+	rho, q := m.rho.Read(), m.q.Read()
 	each := chunk / draws
 	for lo := 0; lo < len(m.pairs); lo += each {
 		part := m.pairs[lo:min(lo+each, len(m.pairs))]
-		m.answers(ro, part)
+		m.answers(ro, rho, part)
 		m.q.ws.Reset()
 		for i, p := range part {
 			for d := range draws {
@@ -86,7 +87,7 @@ func (m *Mind) recurse(ro *batch.Rollout, alpha float32) {
 			}
 			m.compare(ro, p, i)
 		}
-		m.q.ws.Forward(m.q.narrow)
+		m.q.ws.Forward(q)
 		for i, p := range part {
 			for d := range draws {
 				m.worths[(lo+i)*draws+d] += m.q.ws.Logits[(i*draws+d)*m.k+int(p.action)]
@@ -173,33 +174,32 @@ func (m *Mind) learnQ(ro *batch.Rollout) error {
 	answer := make([]int8, others)
 	return m.minibatches(len(m.rows), func(pick []int) error {
 		unit := 1 / float32(len(pick))
-		m.q.fold()
-		for lo := 0; lo < len(pick); lo += chunk {
-			part := pick[lo:min(lo+chunk, len(pick))]
-			m.q.ws.Reset()
+		_, err := m.q.Step(len(pick), &m.sums, func(s *nn.Shard[*actor.Work]) (sum sums) {
+			part, ws := pick[s.Lo:s.Hi], s.Work
+			ws.Reset()
 			for _, i := range part {
 				r := m.rows[i]
-				s := m.states[r.state]
+				at := m.states[r.state]
 				for place := range answer {
 					answer[place] = -1
 					if a := m.here[int(r.state)*others+place]; a >= 0 {
-						answer[place] = int8(ro.Action[ro.Step(agent.ID(a), int(s.t), int(s.n))])
+						answer[place] = int8(ro.Action[ro.Step(agent.ID(a), int(at.t), int(at.n))])
 					}
 				}
 				m.joint(ro, r.state, answer)
 			}
-			m.q.ws.Forward(m.q.narrow)
-			m.q.ws.ZeroGrad()
+			ws.Forward(s.Params)
+			ws.ZeroGrad()
 			for j, i := range part {
 				r := m.rows[i]
 				at := j*m.k + int(ro.Action[r.step])
-				off := m.q.ws.Logits[at] - r.target
-				m.q.ws.DLogits[at] = off * unit // of half the square
-				m.sums.q += float64(off*off) / 2 / float64(m.learner.Epochs)
+				off := ws.Logits[at] - r.target
+				ws.DLogits[at] = off * unit // of half the square
+				sum.q += float64(off*off) / 2 / float64(m.learner.Epochs)
 			}
-			m.q.ws.Backward(m.q.narrow)
-		}
-		_, err := m.q.step(m.cfg.LR, m.learner.MaxGrad)
+			ws.Backward(s.Params)
+			return sum
+		})
 		return err
 	})
 }
@@ -211,15 +211,14 @@ func (m *Mind) learnAnswers(ro *batch.Rollout) error {
 	list := make([]pair, 0, chunk)
 	return m.minibatches(len(m.pairs), func(pick []int) error {
 		unit := 1 / float32(len(pick)*draws)
-		m.rho.fold()
-		for lo := 0; lo < len(pick); lo += chunk {
-			part := pick[lo:min(lo+chunk, len(pick))]
+		_, err := m.rho.Step(len(pick), &m.sums, func(s *nn.Shard[*actor.Work]) sums {
+			part, ws := pick[s.Lo:s.Hi], s.Work
 			list = list[:0]
 			for _, i := range part {
 				list = append(list, m.pairs[i])
 			}
-			m.answers(ro, list)
-			m.rho.ws.ZeroGrad()
+			m.answers(ro, s.Params, list)
+			ws.ZeroGrad()
 			for j, i := range part {
 				worths := m.worths[i*draws : (i+1)*draws]
 				total := float32(0)
@@ -231,34 +230,33 @@ func (m *Mind) learnAnswers(ro *batch.Rollout) error {
 					for place, b := range m.drawn[(i*draws+d)*others:][:others] {
 						if b >= 0 {
 							at := j*others + place
-							m.answer.Grad(m.rho.ws.DLogits[at*m.k:], at, int32(b), -better*unit, 0)
+							m.answer.Grad(ws.DLogits[at*m.k:], at, int32(b), -better*unit, 0)
 						}
 					}
 				}
 			}
-			m.rho.ws.Backward(m.rho.narrow)
-		}
-		_, err := m.rho.step(m.cfg.LR, m.learner.MaxGrad)
+			ws.Backward(s.Params)
+			return sums{}
+		})
 		return err
 	})
 }
 
 // learnPolicy goes once over the rows: E_pi[alpha log pi(a | s) - Q(s, a)], exactly, and the squared error of the
 // network's value to V(s).
-func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32, lr float64) error {
+func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32) error {
 	return m.minibatches(len(m.rows), func(pick []int) error {
 		unit := 1 / float32(len(pick))
-		m.own.fold()
-		for lo := 0; lo < len(pick); lo += chunk {
-			part := pick[lo:min(lo+chunk, len(pick))]
-			m.own.ws.Reset()
+		norm, err := m.own.Step(len(pick), &m.sums, func(s *nn.Shard[*actor.Work]) (sum sums) {
+			part, ws := pick[s.Lo:s.Hi], s.Work
+			ws.Reset()
 			for j, i := range part {
 				slot := int(m.states[m.rows[i].state].slot)
-				m.own.ws.Encode(&m.own.ws.X, ro.ObsAt(slot), ro.GoalAt(slot))
+				ws.Encode(&ws.X, ro.ObsAt(slot), ro.GoalAt(slot))
 				copy(m.legal[j*m.k:(j+1)*m.k], ro.LegalAt(slot))
 			}
-			m.own.ws.Forward(m.own.narrow)
-			m.policy.Set(m.own.ws.Logits, m.legal, len(part))
+			ws.Forward(s.Params)
+			m.policy.Set(ws.Logits, m.legal, len(part))
 			for j, i := range part {
 				s := int(m.rows[i].state)
 				logp, p := m.policy.Row(j)
@@ -266,20 +264,20 @@ func (m *Mind) learnPolicy(ro *batch.Rollout, alpha float32, lr float64) error {
 				for k, x := range p {
 					if m.legal[j*m.k+k] {
 						mean += x * (alpha*logp[k] - worth[k])
-						m.sums.entropy -= float64(x*logp[k]) / float64(m.learner.Epochs)
+						sum.entropy -= float64(x*logp[k]) / float64(m.learner.Epochs)
 					}
 				}
-				d := m.own.ws.DLogits[j*m.k : (j+1)*m.k]
+				d := ws.DLogits[j*m.k : (j+1)*m.k]
 				for k, x := range p {
 					if d[k] = 0; m.legal[j*m.k+k] {
 						d[k] = x * (alpha*logp[k] - worth[k] - mean) * unit
 					}
 				}
-				m.own.ws.DValue[j] = float32(m.learner.ValueCoef) * (m.own.ws.Value[j] - m.soft[s]) * unit
+				ws.DValue[j] = float32(m.learner.ValueCoef) * (ws.Value[j] - m.soft[s]) * unit
 			}
-			m.own.ws.Backward(m.own.narrow)
-		}
-		norm, err := m.own.step(lr, m.learner.MaxGrad)
+			ws.Backward(s.Params)
+			return sum
+		})
 		m.sums.norm += norm
 		m.sums.steps++
 		m.counts.Steps++

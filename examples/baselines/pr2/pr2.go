@@ -9,6 +9,7 @@ package pr2
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/agent/ppo"
@@ -19,6 +20,7 @@ import (
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Config is the part of a spec that sets it. The policy's learning rate, the discount,
@@ -106,23 +108,11 @@ type Mind struct {
 	sums    sums
 }
 
-// net is a network with what it needs to learn.
+// net is a network that learns, in one shard.
 type net struct {
-	name   string // in a checkpoint
-	model  *actor.Model
-	params *nn.Params
-	narrow *nn.Params // the weights for narrow rows, with the gradients of params
-	opt    *nn.Adam
-	ws     *actor.Work
-}
-
-// fold brings the narrow weights up to date.
-func (n *net) fold() { n.model.Fold(n.narrow.W, n.params) }
-
-// step takes a step along the gradients of narrow rows. It returns their norm.
-func (n *net) step(lr, clip float64) (float64, error) {
-	n.model.Unfold(n.params)
-	return n.opt.Step(lr, clip)
+	*nn.Trainer[*actor.Work, sums]
+	name string // in a checkpoint
+	ws   *actor.Work
 }
 
 // state is a slot of the agent that is looked at.
@@ -143,22 +133,38 @@ type sums struct {
 	others, steps              int
 }
 
+// Plus returns both together.
+func (s sums) Plus(o sums) sums {
+	return sums{s.q + o.q, s.entropy + o.entropy, s.ce + o.ce, s.hits + o.hits, s.norm + o.norm, s.others + o.others, s.steps + o.steps}
+}
+
 // chunk is how many rows go through a network at a time.
 const chunk = 512
 
-// New returns the mind of the agent that the brain belongs to. cfg gives the frame in
-// which Q and the model of answers see the board.
-func New(c Config, learner ppo.Config, cfg actor.Config, in actor.Input, seats int, b *ppo.Brain, key rng.Key) (*Mind, error) {
-	if len(b.Agents()) != 1 || b.Model.LSTM > 0 {
-		return nil, errors.New("pr2: agents that reason about the others' answers need a brain of their own without an LSTM; use " +
-			"train.brains [] and actor.lstm 0")
+// New makes the minds of a run.
+func New(c Config, m spec.Making) ([]learner.Mind, error) {
+	var minds []learner.Mind
+	for i := range m.Agents {
+		b, err := m.Brain(i, 0)
+		if err != nil {
+			return nil, err
+		}
+		sp := m.Game.Spec()
+		x, err := newMind(c.PR2, m.PPO, m.Actor.Frame, spec.Input(sp), sp.Seats, b, m.Stream(i))
+		if err != nil {
+			return nil, fmt.Errorf("mind %d: %w", i, err)
+		}
+		minds = append(minds, x)
 	}
-	if seats < 2 {
-		return nil, errors.New("pr2: there is nobody to answer in a game of one seat")
-	}
-	m := &Mind{Brain: b, cfg: c.PR2, learner: learner, me: b.Agents()[0], seats: seats, k: in.Actions, rand: key.Child("learn").Rand()}
+	return minds, nil
+}
+
+// newMind returns the mind of the agent that the brain belongs to, in a game of two seats or
+// more. Q and the model of answers see the board in that frame.
+func newMind(c Settings, p ppo.Config, frame string, in actor.Input, seats int, b *ppo.Brain, key rng.Key) (*Mind, error) {
+	m := &Mind{Brain: b, cfg: c, learner: p, me: b.Agents()[0], seats: seats, k: in.Actions, rand: key.Child("learn").Rand()}
 	others := seats - 1
-	shape := actor.Config{Net: "dense", Frame: cfg.Frame, Hidden: c.PR2.Hidden, Act: "relu"}
+	shape := actor.Config{Net: "dense", Frame: frame, Hidden: c.Hidden, Act: "relu"}
 	network := func(name string, extra, out int) (net, error) {
 		in := in
 		in.Extra, in.Actions = extra, out
@@ -166,12 +172,12 @@ func New(c Config, learner ppo.Config, cfg actor.Config, in actor.Input, seats i
 		if err != nil {
 			return net{}, err
 		}
-		return learning(name, model, params, learner.AdamEps)
+		return m.learning(name, model, params), nil
 	}
-	var errs [3]error
+	var errs [2]error
 	m.q, errs[0] = network("q/", others*m.k, m.k)
 	m.rho, errs[1] = network("rho/", m.k, others*m.k)
-	m.own, errs[2] = learning("net/", b.Model, b.Params, learner.AdamEps)
+	m.own = m.learning("net/", b.Model, b.Params)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -179,11 +185,11 @@ func New(c Config, learner ppo.Config, cfg actor.Config, in actor.Input, seats i
 	return m, nil
 }
 
-// learning gives a network an optimiser and memory.
-func learning(name string, model *actor.Model, params *nn.Params, eps float64) (net, error) {
-	narrow := *params
-	narrow.W = make([]float32, len(params.W))
-	return net{name, model, params, &narrow, nn.NewAdam(params, nn.AdamConfig{Eps: eps}), model.Work(chunk)}, nil
+// learning gives a network what it needs to learn.
+func (m *Mind) learning(name string, model *actor.Model, params *nn.Params) net {
+	cfg := nn.TrainerConfig{Adam: nn.AdamConfig{Eps: m.learner.AdamEps}, Clip: m.learner.MaxGrad, Block: chunk, Fold: model}
+	ws := model.Work(chunk)
+	return net{nn.NewTrainer[*actor.Work, sums](params, cfg, nn.Constant(m.cfg.LR), []*actor.Work{ws}), name, ws}
 }
 
 func (m *Mind) buffers(others int) {
@@ -200,7 +206,7 @@ func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	m.counts.Updates++
 	m.counts.Rows += len(m.rows)
 	m.sums = sums{}
-	alpha := float32(linear(m.cfg.Alpha, m.cfg.AlphaEnd, w.Share))
+	alpha := float32(ppo.Anneal(m.cfg.Alpha, m.cfg.AlphaEnd, w.Share))
 	m.look(w.Rollout)
 	m.targets(w, alpha)
 	for range m.learner.Epochs {
@@ -213,21 +219,14 @@ func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if err := m.learnAnswers(w.Rollout); err != nil {
 		return nil, err
 	}
-	lr := linear(m.learner.LR, m.learner.LREnd, w.Share)
+	lr := ppo.Anneal(m.learner.LR, m.learner.LREnd, w.Share)
+	m.own.Rate = nn.Constant(lr)
 	for range m.learner.Epochs {
-		if err := m.learnPolicy(w.Rollout, alpha, lr); err != nil {
+		if err := m.learnPolicy(w.Rollout, alpha); err != nil {
 			return nil, err
 		}
 	}
 	return m.report(lr, alpha), nil
-}
-
-// linear goes from one value to another over a run; an end below 0 means no change.
-func linear(from, to, share float64) float64 {
-	if to < 0 {
-		return from
-	}
-	return from + (to-from)*min(max(share, 0), 1)
 }
 
 // report names what the window added up.
@@ -269,8 +268,8 @@ func (m *Mind) Counts() learner.Counts { return m.counts }
 func (m *Mind) Networks() []learner.Network {
 	return []learner.Network{
 		{Name: "network", Module: "pr2", Params: m.Params},
-		{Name: "joint Q", Module: "pr2", Params: m.q.params},
-		{Name: "model of answers", Module: "pr2", Params: m.rho.params},
+		{Name: "joint Q", Module: "pr2", Params: m.q.Params},
+		{Name: "model of answers", Module: "pr2", Params: m.rho.Params},
 	}
 }
 
@@ -302,22 +301,22 @@ func (m *Mind) nets() []net { return []net{m.own, m.q, m.rho} }
 // Save adds networks, optimisers, stream and counters to f under prefix.
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
 	for _, n := range m.nets() {
-		n.params.Save(f, prefix+n.name)
-		n.opt.Save(f, prefix+"adam/"+n.name)
+		n.Params.Save(f, prefix+n.name)
+		n.Adam.Save(f, prefix+"adam/"+n.name)
 	}
 	stream, err := m.rand.MarshalBinary()
 	if err != nil {
 		return err
 	}
 	f.PutBytes(prefix+"stream", stream)
-	f.PutInt64(prefix+"counters", []int64{int64(m.counts.Updates), int64(m.counts.Steps), int64(m.counts.Rows)}, 3)
+	m.counts.Save(f, prefix)
 	return nil
 }
 
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	for _, n := range m.nets() {
-		if err := errors.Join(n.params.Load(f, prefix+n.name), n.opt.Load(f, prefix+"adam/"+n.name)); err != nil {
+		if err := errors.Join(n.Params.Load(f, prefix+n.name), n.Adam.Load(f, prefix+"adam/"+n.name)); err != nil {
 			return err
 		}
 	}
@@ -325,12 +324,7 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	if err != nil {
 		return err
 	}
-	var c [3]int64
-	if err := errors.Join(m.rand.UnmarshalBinary(stream), f.Int64(c[:], prefix+"counters", 3)); err != nil {
-		return err
-	}
-	m.counts = learner.Counts{Updates: int(c[0]), Steps: int(c[1]), Rows: int(c[2])}
-	return nil
+	return errors.Join(m.rand.UnmarshalBinary(stream), m.counts.Load(f, prefix))
 }
 
 var _ interface {

@@ -12,10 +12,10 @@ package a3c
 
 import (
 	"errors"
-	"math"
 
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/agent/ppo"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/model/actor"
@@ -23,6 +23,7 @@ import (
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Config is the part of a spec that sets it. The learning rate, discount, entropy
@@ -65,22 +66,16 @@ type Mind struct {
 	counts  learner.Counts
 	opt     *rmsProp
 
-	at      *nn.Params // the weights that played the window, for narrow rows, and the gradients of a part
-	ws      *actor.Work
-	cat     *nn.Categorical
-	legal   []bool    // [block][Actions]
-	rewards []float32 // [T][N]
-	ret     []float32 // [T][N]
-	rows    []row
-	x       f32.Sparse // all rows, narrow
-	pick    []int32    // the rows of a part
-	sums    sums
-}
-
-// row is one own row of a window.
-type row struct {
-	t, step, slot int32
-	ret, value    float32
+	at               *nn.Params // the weights that played the window, for narrow rows, and the gradients of a part
+	ws               *actor.Work
+	cat              *nn.Categorical
+	legal            []bool    // [block][Actions]
+	rewards, returns []float32 // [T][N]
+	steps, slots     []int32   // the own rows
+	ret, value       []float32 // of those
+	x                f32.Sparse
+	pick             []int32 // the rows of a part
+	sums             sums
 }
 
 // sums is what the parts of a window add up to.
@@ -92,33 +87,51 @@ type sums struct {
 // block is how many rows go through the network at a time.
 const block = 120
 
-// New returns the mind of a brain.
-func New(c Config, learner ppo.Config, b *ppo.Brain) (*Mind, error) {
-	if b.Model.LSTM > 0 {
-		return nil, errors.New("a3c: its parts of a window are learnt from without memory; set actor.lstm to 0")
+// New makes the minds of a run.
+func New(c Config, m spec.Making) ([]learner.Mind, error) {
+	var minds []learner.Mind
+	for i := range m.Agents {
+		b, err := m.Brain(i, 0)
+		if err != nil {
+			return nil, err
+		}
+		minds = append(minds, newMind(c.A3C, m.PPO, b))
 	}
+	return minds, nil
+}
+
+// Check refuses networks with an LSTM: parts of a window are learnt from without memory.
+func Check(_ any, s *spec.Spec, _ game.Game) error {
+	if s.Actor.LSTM > 0 {
+		return config.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
+	}
+	return nil
+}
+
+// newMind returns the mind of a brain without an LSTM.
+func newMind(c Settings, p ppo.Config, b *ppo.Brain) *Mind {
 	return &Mind{
-		Brain: b, cfg: c.A3C, learner: learner, opt: newRMSProp(b.Params, c.A3C.Decay, c.A3C.Eps), at: b.Params.Clone(),
+		Brain: b, cfg: c, learner: p, opt: newRMSProp(b.Params, c.Decay, c.Eps), at: b.Params.Clone(),
 		ws: b.Model.Work(block), cat: nn.NewCategorical(b.Model.Actions, block), legal: make([]bool, block*b.Model.Actions),
-	}, nil
+	}
 }
 
 // Learn takes one window.
 func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	m.gather(w)
-	if len(m.rows) == 0 {
+	if len(m.steps) == 0 {
 		return nil, nil
 	}
 	m.counts.Updates++
-	m.counts.Rows += len(m.rows)
+	m.counts.Rows += len(m.steps)
 	m.Model.Fold(m.at.W, m.Params)
-	lr := linear(m.learner.LR, m.learner.LREnd, w.Share)
-	bonus := linear(m.learner.Entropy, m.learner.EntropyEnd, w.Share)
+	lr := ppo.Anneal(m.learner.LR, m.learner.LREnd, w.Share)
+	bonus := ppo.Anneal(m.learner.Entropy, m.learner.EntropyEnd, w.Share)
 	m.sums = sums{}
 	for lo := 0; lo < w.Steps; lo += m.cfg.N {
 		m.pick = m.pick[:0]
-		for i, r := range m.rows {
-			if int(r.t) >= lo && int(r.t) < lo+m.cfg.N {
+		for i, step := range m.steps {
+			if t := int(step) / w.Envs % w.Steps; t >= lo && t < lo+m.cfg.N {
 				m.pick = append(m.pick, int32(i))
 			}
 		}
@@ -141,22 +154,19 @@ func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 func (m *Mind) gather(w *learner.Window) {
 	size := w.Steps * w.Envs
 	if len(m.rewards) != size {
-		m.rewards, m.ret = make([]float32, size), make([]float32, size)
+		m.rewards, m.returns = make([]float32, size), make([]float32, size)
 	}
-	m.rows = m.rows[:0]
+	m.steps, m.slots, m.ret, m.value = m.steps[:0], m.slots[:0], m.ret[:0], m.value[:0]
 	m.x.Reset(m.Model.Cols())
 	for _, a := range m.Agents() {
 		w.Rewards.Apply(m.rewards, w.Rollout, a)
-		Returns(m.ret, w.Rollout, a, m.rewards, float32(m.learner.Gamma), m.cfg.N)
-		for t := range w.Steps {
-			for n := range w.Envs {
-				step, slot := w.Step(a, t, n), w.Slot(a, t, n)
-				if !w.Alive[slot] || !w.Own[step] {
-					continue
-				}
-				m.rows = append(m.rows, row{int32(t), int32(step), int32(slot), m.ret[t*w.Envs+n], w.Value[slot]})
-				m.ws.Encode(&m.x, w.ObsAt(slot), w.GoalAt(slot))
-			}
+		Returns(m.returns, w.Rollout, a, m.rewards, float32(m.learner.Gamma), m.cfg.N)
+		m.steps, m.slots = w.OwnRows(a, m.steps, m.slots)
+		for i := len(m.ret); i < len(m.steps); i++ {
+			slot := int(m.slots[i])
+			m.ret = append(m.ret, m.returns[int(m.steps[i])-w.Step(a, 0, 0)])
+			m.value = append(m.value, w.Value[slot])
+			m.ws.Encode(&m.x, w.ObsAt(slot), w.GoalAt(slot))
 		}
 	}
 }
@@ -196,16 +206,15 @@ func (m *Mind) gradient(ro *batch.Rollout, bonus float32) {
 	for lo := 0; lo < len(m.pick); lo += block {
 		part := m.pick[lo:min(lo+block, len(m.pick))]
 		for i, r := range part {
-			copy(m.legal[i*k:(i+1)*k], ro.LegalAt(int(m.rows[r].slot)))
+			copy(m.legal[i*k:(i+1)*k], ro.LegalAt(int(m.slots[r])))
 		}
 		m.ws.Pick(&m.x, part)
 		m.ws.Forward(m.at)
 		m.cat.Set(m.ws.Logits, m.legal, len(part))
 		for i, r := range part {
-			row := m.rows[r]
-			action, adv := ro.Action[row.step], row.ret-row.value
+			action, adv := ro.Action[m.steps[r]], m.ret[r]-m.value[r]
 			h := m.cat.GradTo(m.ws.DLogits[i*k:], i, action, -adv*unit, -bonus*unit)
-			off := m.ws.Value[i] - row.ret
+			off := m.ws.Value[i] - m.ret[r]
 			m.ws.DValue[i] = float32(m.learner.ValueCoef) * off * unit
 			m.sums.policy -= float64(m.cat.LogProb(i, action) * adv)
 			m.sums.value += float64(off*off) / 2
@@ -218,42 +227,15 @@ func (m *Mind) gradient(ro *batch.Rollout, bonus float32) {
 
 // report names what the parts of a window added up.
 func (m *Mind) report(lr float64) []agent.Stat {
-	n, rows := len(m.rows), float64(len(m.rows))
+	n, rows := len(m.steps), float64(len(m.steps))
 	return []agent.Stat{
 		{Name: "a3c/policy_loss", Value: m.sums.policy / rows, N: n},
 		{Name: "a3c/value_loss", Value: m.sums.value / rows, N: n},
 		{Name: "a3c/entropy", Value: m.sums.entropy / rows, N: n},
 		{Name: "a3c/grad_norm", Value: m.sums.norm / float64(max(m.sums.steps, 1)), N: m.sums.steps},
-		{Name: "a3c/explained", Value: m.explained(), N: n},
+		{Name: "a3c/explained", Value: ppo.Explained(m.ret, m.value), N: n},
 		{Name: "a3c/lr", Value: lr, N: n},
 	}
-}
-
-// explained returns how much of the variance of the returns the values explained: 1 all
-// of it, 0 none, below 0 worse than a constant.
-func (m *Mind) explained() float64 {
-	n, ret, off := float64(len(m.rows)), 0., 0.
-	for _, r := range m.rows {
-		ret += float64(r.ret) / n
-		off += float64(r.ret-r.value) / n
-	}
-	vr, vo := 0., 0.
-	for _, r := range m.rows {
-		vr += math.Pow(float64(r.ret)-ret, 2)
-		vo += math.Pow(float64(r.ret-r.value)-off, 2)
-	}
-	if vr == 0 {
-		return 0
-	}
-	return 1 - vo/vr
-}
-
-// linear goes from one value to another over a run; an end below 0 means no change.
-func linear(from, to, share float64) float64 {
-	if to < 0 {
-		return from
-	}
-	return from + (to-from)*min(max(share, 0), 1)
 }
 
 // Counts returns the counters.
@@ -282,19 +264,13 @@ func (m *Mind) Adapt(w *learner.Window, _, own bool) error {
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
 	m.Params.Save(f, prefix+"net/")
 	f.PutFloat32(prefix+"rmsprop", m.opt.square, len(m.opt.square))
-	f.PutInt64(prefix+"counters", []int64{int64(m.counts.Updates), int64(m.counts.Steps), int64(m.counts.Rows)}, 3)
+	m.counts.Save(f, prefix)
 	return nil
 }
 
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
-	var c [3]int64
-	if err := errors.Join(m.LoadWeights(f, prefix), f.Float32(m.opt.square, prefix+"rmsprop", len(m.opt.square)),
-		f.Int64(c[:], prefix+"counters", 3)); err != nil {
-		return err
-	}
-	m.counts = learner.Counts{Updates: int(c[0]), Steps: int(c[1]), Rows: int(c[2])}
-	return nil
+	return errors.Join(m.LoadWeights(f, prefix), f.Float32(m.opt.square, prefix+"rmsprop", len(m.opt.square)), m.counts.Load(f, prefix))
 }
 
 var _ interface {

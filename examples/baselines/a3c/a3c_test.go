@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
-	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/agent/ppo"
-	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/rng"
+
+	"example.org/baselines/windowtest"
 )
 
 const (
@@ -19,60 +19,6 @@ const (
 	gamma             = 0.9
 	parts             = 4 // steps of a part, a3c.n
 )
-
-// window draws a rollout of two agents with exits, cuts, dead rows and stand-ins. What
-// belongs to rows that nobody may learn from is NaN: if it reached anything, it would show.
-func window(r *rng.Rand) *learner.Window {
-	ro := batch.New(batch.Shape{Agents: 2, Steps: 10, Envs: 5, ObsLen: features, Actions: actions})
-	nan := float32(math.NaN())
-	for a := range agent.ID(2) {
-		for n := range ro.Envs {
-			alive := true
-			for t := range ro.Steps + 1 {
-				slot := ro.Slot(a, t, n)
-				ro.Alive[slot] = alive
-				for i := range ro.ObsAt(slot) {
-					ro.ObsAt(slot)[i] = nan
-					if alive {
-						ro.ObsAt(slot)[i] = float32(r.Norm())
-					}
-				}
-				for k := range actions {
-					ro.LegalAt(slot)[k] = k == 0 || r.IntN(3) > 0
-				}
-				if alive || t > 0 && ro.End[ro.Step(a, t-1, n)] == batch.Cut {
-					ro.Value[slot] = float32(r.Norm())
-				} else {
-					ro.Value[slot] = nan
-				}
-				if t == ro.Steps {
-					continue
-				}
-				step := ro.Step(a, t, n)
-				ro.Reward[step], ro.Action[step], ro.Reached[step] = nan, game.NoAction, game.NoGoal
-				if !alive {
-					alive = r.IntN(2) == 0
-					ro.Start[ro.Moment(t+1, n)] = ro.Start[ro.Moment(t+1, n)] || alive
-					continue
-				}
-				ro.Reward[step], ro.Own[step] = float32(r.Norm()), n > 0 // env 0 is a stand-in's
-				for ro.Action[step] = int32(r.IntN(actions)); !ro.LegalAt(slot)[ro.Action[step]]; {
-					ro.Action[step] = int32(r.IntN(actions))
-				}
-				switch r.IntN(7) {
-				case 0:
-					ro.End[step], alive = batch.Exited, false
-				case 1:
-					ro.End[step], alive = batch.Cut, false
-				}
-				if t == ro.Steps-1 && alive {
-					ro.End[step] = batch.Cut
-				}
-			}
-		}
-	}
-	return &learner.Window{Rollout: ro, Rewards: learner.Rewards{Scale: 1, Gamma: gamma}}
-}
 
 // definition is the paper's update in float64: a tanh layer, logits and value, all
 // weights in one slice.
@@ -148,10 +94,7 @@ func TestAWindowFollowsTheDefinition(t *testing.T) {
 	for i := range b.Params.W { // away from even policies
 		b.Params.W[i] += float32(0.5 * math.Sin(float64(3*i)))
 	}
-	m, err := New(c, learner, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newMind(c.A3C, learner, b)
 	d := &definition{hidden: 4}
 	for _, part := range b.Params.Parts {
 		w, _ := b.Params.At(part.Span)
@@ -162,7 +105,7 @@ func TestAWindowFollowsTheDefinition(t *testing.T) {
 	d.mean = make([]float64, len(d.w))
 	r := rng.New(8).Rand()
 	for range 2 {
-		win := window(&r)
+		win := windowtest.Draw(batch.Shape{Agents: 2, Steps: 10, Envs: 5, ObsLen: features, Actions: actions}, gamma, &r)
 		ro := win.Rollout
 		played := append([]float64{}, d.w...)
 		for lo := 0; lo < ro.Steps; lo += parts {
