@@ -152,16 +152,3 @@ func convolutions(t *Tape, net Net, name string, x *Mat, in frame.Input) *Mat {
 	}
 	return t.Concat(y, t.Slice(x, board, x.Cols))
 }
-
-// Cell is the state of an LSTM, [rows][LSTM] each.
-type Cell struct{ H, C *Mat }
-
-// Step is one step of the LSTM (Hochreiter and Schmidhuber 1997, with forget
-// gate); y is what stands below it.
-func (a Actor) Step(t *Tape, net Net, y *Mat, s Cell) Cell {
-	n := a.LSTM
-	z := t.Add(t.Affine(y, net["lstm/wx"], net["lstm/b"]), t.Affine(s.H, net["lstm/wh"], nil))
-	gate := func(i int) *Mat { return t.Slice(z, i*n, (i+1)*n) }
-	c := t.Add(t.Mul(t.Sigmoid(gate(1)), s.C), t.Mul(t.Sigmoid(gate(0)), t.Tanh(gate(2))))
-	return Cell{t.Mul(t.Sigmoid(gate(3)), t.Tanh(c)), c}
-}

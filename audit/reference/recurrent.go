@@ -68,7 +68,7 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 			}
 			out = append(out, list)
 		}
-		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
+		next := t.LSTM(l.Net, "lstm", o.below(t, l.Net, "trunk", rowsOf(x)), now)
 		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
 	}
 	return out
@@ -97,7 +97,7 @@ func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logit
 			}
 		}
 		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
-		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
+		next := t.LSTM(l.Net, "lstm", o.below(t, l.Net, "trunk", rowsOf(x)), now)
 		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
 		if len(at) > 0 {
 			out = append(out, t.Pick(next.H, at))
@@ -110,4 +110,29 @@ func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logit
 // reset sets rows to zero.
 func reset(t *Tape, x *Mat, rows []bool) *Mat {
 	return t.Choose(rows, NewMat(x.Rows, x.Cols), x)
+}
+
+// Cell is the state of an LSTM, [rows][LSTM] each.
+type Cell struct{ H, C *Mat }
+
+// LSTM is one step of one (Hochreiter and Schmidhuber 1997, with forget gate), whose weights
+// in net begin with name.
+func (t *Tape) LSTM(net Net, name string, x *Mat, s Cell) Cell {
+	n := s.H.Cols
+	z := t.Add(t.Affine(x, net[name+"/wx"], net[name+"/b"]), t.Affine(s.H, net[name+"/wh"], nil))
+	gate := func(i int) *Mat { return t.Slice(z, i*n, (i+1)*n) }
+	c := t.Add(t.Mul(t.Sigmoid(gate(1)), s.C), t.Mul(t.Sigmoid(gate(0)), t.Tanh(gate(2))))
+	return Cell{t.Mul(t.Sigmoid(gate(3)), t.Tanh(c)), c}
+}
+
+// GRU is one step of one (Cho et al. 2014, the reset gate applied to the product): gates r
+// and z, then n = tanh(x + r h), h' = (1-z) n + z h.
+func (t *Tape) GRU(net Net, name string, x, h *Mat) *Mat {
+	n := h.Cols
+	a, b := t.Affine(x, net[name+"/wx"], net[name+"/bx"]), t.Affine(h, net[name+"/wh"], net[name+"/bh"])
+	part := func(m *Mat, i int) *Mat { return t.Slice(m, i*n, (i+1)*n) }
+	reset := t.Sigmoid(t.Add(part(a, 0), part(b, 0)))
+	keep := t.Sigmoid(t.Add(part(a, 1), part(b, 1)))
+	fresh := t.Tanh(t.Add(part(a, 2), t.Mul(reset, part(b, 2))))
+	return t.Add(fresh, t.Mul(keep, t.Sub(h, fresh)))
 }

@@ -48,8 +48,8 @@ func TestDerivativesAreThoseOfDifferences(t *testing.T) {
 				a := Actor{}
 				a.LSTM = 2
 				net := Net{"lstm/wx": in[3], "lstm/wh": in[4], "lstm/b": in[5]}
-				s := a.Step(t, net, in[0], Cell{in[1], in[2]})
-				s = a.Step(t, net, in[0], Cell{reset(t, s.H, []bool{true, false}), t.Choose([]bool{true, false}, s.C, in[2])})
+				s := t.LSTM(net, "lstm", in[0], Cell{in[1], in[2]})
+				s = t.LSTM(net, "lstm", in[0], Cell{reset(t, s.H, []bool{true, false}), t.Choose([]bool{true, false}, s.C, in[2])})
 				return t.Stack([]*Mat{s.H, s.C})
 			}},
 		{"a convolution", []*Mat{gauss(2, 12, &r), gauss(18, 3, &r), gauss(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
