@@ -340,12 +340,7 @@ func (f *Mind) Save(file *safetensors.File, prefix string) error {
 		return err
 	}
 	f.train.Save(file, prefix+"influence/")
-	stream, err := f.rand.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	file.PutBytes(prefix+"influence/stream", stream)
-	return nil
+	return file.PutBinary(prefix+"influence/stream", &f.rand)
 }
 
 // Load restores what Save stored, exactly.
@@ -356,11 +351,7 @@ func (f *Mind) Load(file *safetensors.File, prefix string) error {
 	if err := f.train.Load(file, prefix+"influence/"); err != nil {
 		return err
 	}
-	stream, err := file.Bytes(prefix + "influence/stream")
-	if err != nil {
-		return err
-	}
-	return f.rand.UnmarshalBinary(stream)
+	return file.Binary(&f.rand, prefix+"influence/stream")
 }
 
 var _ learner.Mind = (*Mind)(nil)

@@ -15,11 +15,9 @@ func (b *Brain) LoadWeights(f *safetensors.File, prefix string) error {
 // Save adds weights, optimiser, stream and counters to f under prefix.
 func (b *Brain) Save(f *safetensors.File, prefix string) error {
 	b.trainer.Save(f, prefix)
-	stream, err := b.rand.MarshalBinary()
-	if err != nil {
+	if err := f.PutBinary(prefix+"stream", &b.rand); err != nil {
 		return err
 	}
-	f.PutBytes(prefix+"stream", stream)
 	b.counts.Save(f, prefix)
 	for i, m := range b.memory {
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/h", prefix, i), m.h, len(m.h))
@@ -40,12 +38,8 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 	if err := b.trainer.Load(f, prefix); err != nil {
 		return err
 	}
-	stream, err := f.Bytes(prefix + "stream")
-	if err != nil {
+	if err := f.Binary(&b.rand, prefix+"stream"); err != nil {
 		return err
-	}
-	if err := b.rand.UnmarshalBinary(stream); err != nil {
-		return fmt.Errorf("ppo: loading %sstream: %w", prefix, err)
 	}
 	if err := b.counts.Load(f, prefix); err != nil {
 		return err

@@ -69,7 +69,8 @@ func TestAdvantagesFollowTheDefinition(t *testing.T) {
 		for a := range agent.ID(2) {
 			learner.Rewards{Scale: 1}.Apply(rewards, ro, a)
 			ppo.Advantages(adv, ret, ro, a, rewards, 0.97, 0.9)
-			want, _ := reference.Advantages(ro, a, reference.Earned(ro, a, reference.Rewards{Scale: 1}), 0.97, 0.9, nil)
+			w := &reference.Window{Rollout: ro, Rewards: reference.Rewards{Scale: 1}}
+			want, _ := w.Advantages(a, reference.PPO{Gamma: 0.97, Lambda: 0.9})
 			for tt := range ro.Steps {
 				for n := range ro.Envs {
 					i := tt*ro.Envs + n

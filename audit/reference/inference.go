@@ -36,7 +36,7 @@ func (h *History) See(g *Goals, obs []float32, joint []int32) (mean, logvar []fl
 }
 
 func (g *Goals) row(obs []float32) []float64 {
-	return Encode(g.infer.Frame, board(g.Spec, true), obs, nil)
+	return encode(g.infer.Frame, board(g.Spec, true), obs, nil)
 }
 
 // joint writes a joint action as one-hots; NoAction is zeros.
@@ -71,7 +71,7 @@ func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
 // comes from r; key names the noise. sign is that of the KL term, 1.
 func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, r *rng.Rand,
 	key rng.Key, steps int, sign float64) {
-	cfg := g.learn
+	cfg := g.GoalSettings
 	if g.infer.Classes > 0 {
 		cfg.KL = 1
 	}

@@ -18,11 +18,11 @@ import (
 // over the steps k of l's episode that the window shows, where s_k is the slope of
 // log pi_j(a_k) along v = grad_j J_me, a game's. nets are the weights with which
 // everybody played.
-func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []float64 {
+func (w *Window) LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net) []float64 {
 	ro := w.Rollout
 	adv := make([][]float64, ro.Agents)
 	for b := range agent.ID(ro.Agents) {
-		adv[b] = AdvantagesOf(w, b, c)
+		adv[b], _ = w.Advantages(b, c)
 	}
 	games := float64(ro.Envs)
 	for t := 1; t < ro.Steps; t++ {
@@ -61,15 +61,9 @@ func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []flo
 	return out
 }
 
-// AdvantagesOf returns an agent's advantages in a window, [T][N].
-func AdvantagesOf(w *Window, a agent.ID, c PPO) []float64 {
-	adv, _ := Advantages(w.Rollout, a, Earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda, nil)
-	return adv
-}
-
 // RootMean is the root mean square of x [T][N] over an agent's own rows.
-func RootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
-	sum, n := 0., 0
+func (w *Window) RootMean(a agent.ID, x []float64) float64 {
+	ro, sum, n := w.Rollout, 0., 0
 	for i := range x {
 		if t, e := i/ro.Envs, i%ro.Envs; ro.Alive[ro.Slot(a, t, e)] && ro.Own[ro.Step(a, t, e)] {
 			sum += x[i] * x[i]
@@ -251,12 +245,13 @@ func (f Influence) Learn(saved *safetensors.File, w *Window) (before, after Net,
 	if before, err = LoadNet(saved, "influence/net/"); err != nil {
 		return nil, nil, err
 	}
-	adam, err := LoadAdam(saved, "influence/adam/", 1e-5)
+	adam := &Adam{Eps: 1e-5}
+	err = adam.Load(saved, "influence/adam/")
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := LoadStream(saved, "influence/stream")
-	if err != nil {
+	var r rng.Rand
+	if err := saved.Binary(&r, "influence/stream"); err != nil {
 		return nil, nil, err
 	}
 	after = before.Clone()

@@ -56,7 +56,8 @@ func TestGradients(t *testing.T) {
 			must(t, err)
 			ws := m.Work(5)
 			r := rng.New(2).Rand()
-			twin := reference.Actor{Net: c.Net, Frame: c.Frame, Act: c.Act, Hidden: c.Hidden, Separate: c.Separate, Actions: in.Actions, Input: in.Input}
+			twin := reference.Actor{Net: c.Net, Frame: c.Frame, Act: c.Act, Hidden: c.Hidden, Separate: c.Separate,
+				Actions: in.Actions, Input: in.Input}
 			x := &reference.Mat{Rows: 5}
 			for range x.Rows {
 				obs, goal := row(&r)

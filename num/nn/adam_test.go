@@ -28,7 +28,9 @@ func TestAdamFollowsThePaper(t *testing.T) {
 	net, twin := reference.Net{}, reference.Adam{Mean: reference.Net{}, Square: reference.Net{}, Eps: 1e-8}
 	for _, q := range p.Parts {
 		w, _ := p.At(q.Span)
-		net[q.Name], twin.Mean[q.Name], twin.Square[q.Name] = reference.NewMat(1, len(w)), reference.NewMat(1, len(w)), reference.NewMat(1, len(w))
+		for _, m := range []reference.Net{net, twin.Mean, twin.Square} {
+			m[q.Name] = reference.NewMat(1, len(w))
+		}
 		copy(net[q.Name].V, reference.Wide(w))
 	}
 	for step := range 20 {

@@ -42,8 +42,8 @@ func lstmTwin(l nn.LSTM, at func(string) []float64, s nn.Seq) []float64 {
 	net := reference.Net{"l/wx": mat(at("l/wx"), l.In), "l/wh": mat(at("l/wh"), l.H), "l/b": mat(at("l/b"), 1)}
 	return unroll(s, at("x"), []*reference.Mat{mat(at("h0"), s.N), mat(at("c0"), s.N)},
 		func(t *reference.Tape, x *reference.Mat, now []*reference.Mat) []*reference.Mat {
-			c := t.LSTM(net, "l", x, reference.Cell{H: now[0], C: now[1]})
-			return []*reference.Mat{c.H, c.C}
+			h, c := t.LSTM(net, "l", x, now[0], now[1])
+			return []*reference.Mat{h, c}
 		})
 }
 

@@ -304,13 +304,8 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 		n.Params.Save(f, prefix+n.name)
 		n.Adam.Save(f, prefix+"adam/"+n.name)
 	}
-	stream, err := m.rand.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	f.PutBytes(prefix+"stream", stream)
 	m.counts.Save(f, prefix)
-	return nil
+	return f.PutBinary(prefix+"stream", &m.rand)
 }
 
 // Load restores what Save stored, exactly.
@@ -320,11 +315,7 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 			return err
 		}
 	}
-	stream, err := f.Bytes(prefix + "stream")
-	if err != nil {
-		return err
-	}
-	return errors.Join(m.rand.UnmarshalBinary(stream), m.counts.Load(f, prefix))
+	return errors.Join(f.Binary(&m.rand, prefix+"stream"), m.counts.Load(f, prefix))
 }
 
 var _ interface {
