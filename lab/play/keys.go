@@ -1,5 +1,4 @@
-// Package keys says which keys play which actions of a game.
-package keys
+package play
 
 import (
 	"maps"
@@ -8,8 +7,8 @@ import (
 	"strings"
 )
 
-// Map says which keys play which actions, made from the actions' names.
-type Map struct {
+// keyMap says which keys play which actions, made from the actions' names.
+type keyMap struct {
 	names []string
 	First []string         // by action, the key that is shown
 	Plays map[string]int32 // by key
@@ -29,9 +28,9 @@ var moves = map[string][]string{
 var letters = []string{"e", "f", "g", "c", "v", "x", "z", "b", "t", "y", "u", "i", "o", "m",
 	"E", "F", "G", "C", "V", "X", "Z", "B", "T", "Y", "U", "I", "O"}
 
-// Bind gives moves their usual keys and every other action a letter and a digit.
-func Bind(actions []string) Map {
-	k := Map{names: actions, First: make([]string, len(actions)), Plays: map[string]int32{}}
+// bindKeys gives moves their usual keys and every other action a letter and a digit.
+func bindKeys(actions []string) keyMap {
+	k := keyMap{names: actions, First: make([]string, len(actions)), Plays: map[string]int32{}}
 	other := 0
 	for a, name := range actions {
 		word := name[strings.LastIndexByte(name, ' ')+1:]
@@ -59,13 +58,13 @@ func Bind(actions []string) Map {
 }
 
 // Taken reports whether a key plays an action.
-func (k Map) Taken(key string) bool {
+func (k keyMap) Taken(key string) bool {
 	_, ok := k.Plays[key]
 	return ok
 }
 
 // Read returns the action that a line of text means: a name or a key.
-func (k Map) Read(line string) (int32, bool) {
+func (k keyMap) Read(line string) (int32, bool) {
 	word := strings.ToLower(strings.TrimSpace(line))
 	for a, name := range k.names {
 		if strings.ToLower(name) == word {
@@ -80,7 +79,7 @@ func (k Map) Read(line string) (int32, bool) {
 }
 
 // Prompt lists the legal actions with their keys.
-func (k Map) Prompt(legal []bool) string {
+func (k keyMap) Prompt(legal []bool) string {
 	var words []string
 	for a, name := range k.names {
 		if legal[a] {
@@ -90,9 +89,9 @@ func (k Map) Prompt(legal []bool) string {
 	return strings.Join(words, ", ")
 }
 
-// All returns, for each action, the keys that play it, the one that is shown first.
-func All(actions []string) [][]string {
-	k := Bind(actions)
+// Keys returns, for each action, the keys that play it, the one that is shown first.
+func Keys(actions []string) [][]string {
+	k := bindKeys(actions)
 	list := make([][]string, len(actions))
 	for a, key := range k.First {
 		if key != "" {

@@ -1,6 +1,4 @@
-// Package visit gets a person to the page of hop serve: the token that the page needs, from
-// where others cannot read it, and the browser that shows it.
-package visit
+package cli
 
 import (
 	"errors"
@@ -15,9 +13,9 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 )
 
-// Token reads the token of a server from a file that nobody else can read or, without one,
+// readToken reads the token of a server from a file that nobody else can read or, without one,
 // from HOP_TOKEN; "": there is none.
-func Token(file string) (string, error) {
+func readToken(file string) (string, error) {
 	if file == "" {
 		return os.Getenv("HOP_TOKEN"), nil
 	}
@@ -36,19 +34,19 @@ func Token(file string) (string, error) {
 	return token, err
 }
 
-// Screen reports whether a person sits at a screen of this machine: who is connected from
+// atScreen reports whether a person sits at a screen of this machine: who is connected from
 // elsewhere, and a program that tests, do not.
-func Screen() bool {
+func atScreen() bool {
 	if os.Getenv("SSH_CONNECTION") != "" || os.Getenv("CI") != "" {
 		return false
 	}
 	return runtime.GOOS == "darwin" || runtime.GOOS == "windows" || os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 }
 
-// Open opens an address in the browser, by a file that this user alone can read and that
+// openBrowser opens an address in the browser, by a file that this user alone can read and that
 // leads there: the address holds the token, and a command line is for all to read. What it
 // returns takes the file away.
-func Open(address string) (remove func(), err error) {
+func openBrowser(address string) (remove func(), err error) {
 	dir, err := os.MkdirTemp("", "hop-serve-") // which nobody else may enter
 	if err != nil {
 		return func() {}, err

@@ -1,4 +1,4 @@
-package faults
+package sweep_test
 
 import (
 	"encoding/json"

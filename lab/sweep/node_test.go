@@ -1,6 +1,6 @@
 //go:build unix
 
-package faults
+package sweep_test
 
 import (
 	"encoding/json"

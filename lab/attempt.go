@@ -1,6 +1,4 @@
-// Package attempt does one part of a larger experiment, in a folder of its own, such that it
-// can be stopped and gone on with elsewhere.
-package attempt
+package lab
 
 import (
 	"context"
@@ -8,25 +6,24 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/spec"
 )
 
 // errReached is why a training is stopped that has come as far as it was to.
 var errReached = errors.New("it has come as far as it was to")
 
-// Train trains one seed of a spec in the folder out/NAME-001, or goes on with what was begun
-// there, and scores it. What follows a training and its
-// report are for whoever has all seeds. With until, it
-// stops at the first window that ends at that env step or later, as Ctrl-C would; going on
-// from there ends in the same bytes as if it had not stopped.
-func Train(ctx context.Context, l *lab.Lab, sp spec.Spec, seed uint64, out string, workers, until int) error {
+// Attempt trains one seed of a spec, a part of a larger experiment, in the folder
+// out/NAME-001, or goes on with what was begun there, and scores it. What follows a training
+// and its report are for whoever has all seeds. With until, it stops at the first window that
+// ends at that env step or later, as Ctrl-C would; going on from there ends in the same bytes
+// as if it had not stopped.
+func (l *Lab) Attempt(ctx context.Context, sp spec.Spec, seed uint64, out string, workers, until int) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	own := *l
 	if until > 0 && until < sp.Train.Steps {
-		own.Watch = func(n lab.News) {
-			if n.Kind == lab.Learnt && n.Progress.Step >= until {
+		own.Watch = func(n News) {
+			if n.Kind == Learnt && n.Progress.Step >= until {
 				stop(errReached)
 			}
 			if l.Watch != nil {
@@ -36,10 +33,10 @@ func Train(ctx context.Context, l *lab.Lab, sp spec.Spec, seed uint64, out strin
 	}
 	dir := filepath.Join(out, sp.Name+"-001")
 	_ = os.Remove(dir) // an empty one: it died before it was a training
-	var t *lab.Training
+	var t *Training
 	_, err := os.Stat(dir)
 	if err == nil {
-		t, err = own.Reopen(dir, lab.Further{}, workers)
+		t, err = own.Reopen(dir, Further{}, workers)
 	} else {
 		t, err = own.NewTraining(sp, []uint64{seed}, out, workers)
 	}

@@ -1,5 +1,4 @@
-// Package canvas is a page of styled characters, for a terminal.
-package canvas
+package play
 
 import (
 	"image/color"
@@ -9,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Style is how a character looks; the zero Style is the terminal's own.
-type Style struct {
+// style is how a character looks; the zero style is the terminal's own.
+type style struct {
 	FG, BG color.RGBA // alpha 0: the terminal's own
 	Bold   bool
 }
@@ -18,18 +17,18 @@ type Style struct {
 // glyph is one column of a canvas: a character, or the right half of a wide one.
 type glyph struct {
 	text string // empty: the right half
-	Style
+	style
 }
 
-// Canvas is a page of characters. Writing outside it is cut off.
-type Canvas struct {
+// canvas is a page of characters. Writing outside it is cut off.
+type canvas struct {
 	W, H int
 	at   []glyph // [h][w]
 }
 
-// New returns an empty page.
-func New(w, h int) *Canvas {
-	c := &Canvas{W: w, H: h, at: make([]glyph, w*h)}
+// newCanvas returns an empty page.
+func newCanvas(w, h int) *canvas {
+	c := &canvas{W: w, H: h, at: make([]glyph, w*h)}
 	for i := range c.at {
 		c.at[i].text = " "
 	}
@@ -38,7 +37,7 @@ func New(w, h int) *Canvas {
 
 // Put writes s from (x, y) to the right and returns the column after it. Wide
 // characters take two columns, and marks join the character before them.
-func (c *Canvas) Put(x, y int, s string, st Style) int {
+func (c *canvas) Put(x, y int, s string, st style) int {
 	if y < 0 || y >= c.H {
 		return x
 	}
@@ -63,19 +62,19 @@ func (c *Canvas) Put(x, y int, s string, st Style) int {
 }
 
 // Fill paints a rectangle.
-func (c *Canvas) Fill(x, y, w, h int, st Style) {
+func (c *canvas) Fill(x, y, w, h int, st style) {
 	for j := y; j < y+h; j++ {
 		c.Put(x, j, strings.Repeat(" ", w), st)
 	}
 }
 
 // String returns the page without escapes, and without blanks at line ends.
-func (c *Canvas) String() string { return c.render(false) }
+func (c *canvas) String() string { return c.render(false) }
 
 // ANSI returns the page with colours.
-func (c *Canvas) ANSI() string { return c.render(true) }
+func (c *canvas) ANSI() string { return c.render(true) }
 
-func (c *Canvas) render(colour bool) string {
+func (c *canvas) render(colour bool) string {
 	var b strings.Builder
 	for y := range c.H {
 		row := c.at[y*c.W : (y+1)*c.W]
@@ -84,14 +83,14 @@ func (c *Canvas) render(colour bool) string {
 		}
 		for len(row) > 0 {
 			n := 1
-			for n < len(row) && (row[n].Style == row[0].Style || row[n].text == "") {
+			for n < len(row) && (row[n].style == row[0].style || row[n].text == "") {
 				n++
 			}
 			text := ""
 			for _, g := range row[:n] {
 				text += g.text
 			}
-			if colour && row[0].Style != (Style{}) {
+			if colour && row[0].style != (style{}) {
 				text = row[0].lipgloss().Render(text)
 			}
 			b.WriteString(text)
@@ -103,7 +102,7 @@ func (c *Canvas) render(colour bool) string {
 }
 
 // lipgloss returns the style in the terminal's words.
-func (s Style) lipgloss() lipgloss.Style {
+func (s style) lipgloss() lipgloss.Style {
 	l := lipgloss.NewStyle().Bold(s.Bold)
 	if s.FG.A > 0 {
 		l = l.Foreground(s.FG)
@@ -114,14 +113,14 @@ func (s Style) lipgloss() lipgloss.Style {
 	return l
 }
 
-// Fit cuts s to w columns, with ".." where something is missing, and pads it.
-func Fit(s string, w int) string {
+// fit cuts s to w columns, with ".." where something is missing, and pads it.
+func fit(s string, w int) string {
 	s = ansi.Truncate(s, w, strings.Repeat(".", min(2, max(w, 0))))
 	return s + strings.Repeat(" ", max(w-lipgloss.Width(s), 0))
 }
 
 // Paste copies src onto c.
-func (c *Canvas) Paste(x, y int, src *Canvas) {
+func (c *canvas) Paste(x, y int, src *canvas) {
 	for j := range src.H {
 		if y+j < 0 || y+j >= c.H {
 			continue
@@ -135,7 +134,7 @@ func (c *Canvas) Paste(x, y int, src *Canvas) {
 }
 
 // Cut leaves the first h lines.
-func (c *Canvas) Cut(h int) {
+func (c *canvas) Cut(h int) {
 	c.H = h
 	c.at = c.at[:c.W*max(h, 0)]
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package faults
+package sweep_test
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ import (
 // example is the path of a file in examples/cluster.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../../../examples/cluster", name))
+	path, err := filepath.Abs(filepath.Join("../../examples/cluster", name))
 	if err != nil {
 		t.Fatal(err)
 	}

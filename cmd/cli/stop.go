@@ -1,6 +1,4 @@
-// Package stop ends a program that somebody asks to end: at the first signal what is
-// running saves and stops, at the second it ends at once.
-package stop
+package cli
 
 import (
 	"context"
@@ -19,8 +17,8 @@ import (
 // patience is how long the first signal may take before it is said what a second one does.
 const patience = time.Second
 
-// Killed is the exit code of a program that a signal has ended, as shells have it.
-const Killed = 130
+// killed is the exit code of a program that a signal has ended, as shells have it.
+const killed = 130
 
 // stops are the signals that ask for an end: Ctrl-C, a polite kill, and a terminal that
 // is gone. Under nohup the last is ignored, as whoever wrote nohup wants it.
@@ -32,9 +30,9 @@ func stops() []os.Signal {
 	return list
 }
 
-// Listen returns a context that the first signal ends: what is running saves and stops.
+// listen returns a context that the first signal ends: what is running saves and stops.
 // A second signal ends the program at once.
-func Listen(out io.Writer) (ctx context.Context, stop func()) {
+func listen(out io.Writer) (ctx context.Context, stop func()) {
 	screen, _ = term.GetState(int(os.Stdin.Fd()))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, done := make(chan os.Signal, 2), make(chan struct{})
@@ -48,7 +46,7 @@ func Listen(out io.Writer) (ctx context.Context, stop func()) {
 		}
 		select {
 		case <-signals:
-			Now()
+			endNow()
 		case <-done:
 			return
 		case <-time.After(patience):
@@ -56,7 +54,7 @@ func Listen(out io.Writer) (ctx context.Context, stop func()) {
 		}
 		select {
 		case <-signals:
-			Now()
+			endNow()
 		case <-done:
 		}
 	}()
@@ -67,14 +65,14 @@ func Listen(out io.Writer) (ctx context.Context, stop func()) {
 	}
 }
 
-// Orphaned ends a program whose starter has died: nobody waits for what it would save.
-func Orphaned() { os.Exit(Killed) }
+// orphaned ends a program whose starter has died: nobody waits for what it would save.
+func orphaned() { os.Exit(killed) }
 
 // screen is how the terminal was when the program began; nil: there is none.
 var screen *term.State
 
-// Now ends the program, which somebody has asked for a second time.
-func Now() {
+// endNow ends the program, which somebody has asked for a second time.
+func endNow() {
 	if screen != nil { // the live view reads single keys and hides the cursor
 		_ = term.Restore(int(os.Stdin.Fd()), screen)
 	}
@@ -82,5 +80,5 @@ func Now() {
 		fmt.Fprint(os.Stderr, "\x1b[?25h")
 	}
 	fmt.Fprintln(os.Stderr, "\nhop: ended at once, as asked a second time; what was not saved is lost, and what was saved is whole")
-	os.Exit(Killed)
+	os.Exit(killed)
 }

@@ -1,4 +1,4 @@
-package visit
+package cli
 
 import (
 	"os"
@@ -22,7 +22,7 @@ func TestTheTokenIsOnNoCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	remove, err := Open(`http://127.0.0.1:1/?token=secret&x="`)
+	remove, err := openBrowser(`http://127.0.0.1:1/?token=secret&x="`)
 	if err != nil {
 		t.Fatal(err)
 	}
