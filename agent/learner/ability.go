@@ -130,13 +130,13 @@ type Imagining interface {
 	Imagines() error
 }
 
-// Dreaming is a mind that remembers something of every env and can play in envs that
+// ImaginationPlayer is a mind that remembers something of every env and can play in envs that
 // are made up, beside those that are played.
-type Dreaming interface {
-	// Dream returns the mind as it plays there: its networks, which may go on learning,
+type ImaginationPlayer interface {
+	// InImagination returns the mind as it plays there: its networks, which may go on learning,
 	// and a memory of its own for envs copies. What recall does before each imagined
 	// window: of the co-players it knows then what is known of them in real play.
-	Dream(envs int) (m Mind, recall func())
+	InImagination(envs int) (m Mind, recall func())
 }
 
 // Adapter can go on learning in parts, among strangers.

@@ -135,16 +135,16 @@ type Influence struct {
 	Me                    agent.ID
 }
 
-// sight is a step at which somebody can be influenced: both are there, and the other
+// meeting is a step at which somebody can be influenced: both are there, and the other
 // still is at the next.
-type sight struct {
+type meeting struct {
 	t, n, j int
 	who     agent.ID
 	next    int32 // what it plays then; game.NoAction: the window does not show it
 }
 
-func (f Influence) sights(ro *batch.Rollout) []sight {
-	var out []sight
+func (f Influence) meetings(ro *batch.Rollout) []meeting {
+	var out []meeting
 	for t := range ro.Steps {
 		for n := range ro.Envs {
 			if !ro.Alive[ro.Slot(f.Me, t, n)] || !ro.Own[ro.Step(f.Me, t, n)] || ro.Start[ro.Moment(t+1, n)] {
@@ -160,7 +160,7 @@ func (f Influence) sights(ro *batch.Rollout) []sight {
 					if t+1 < ro.Steps {
 						next = ro.Action[ro.Step(b, t+1, n)]
 					}
-					out = append(out, sight{t, n, j, b, next})
+					out = append(out, meeting{t, n, j, b, next})
 				}
 				j++
 			}
@@ -178,7 +178,7 @@ func (f Influence) model() Actor {
 
 // row is what the model reads: the agent's view, what it plays, what the other
 // plays, where the other sits and who it is.
-func (f Influence) row(m Actor, ro *batch.Rollout, s sight, action int32) []float64 {
+func (f Influence) row(m Actor, ro *batch.Rollout, s meeting, action int32) []float64 {
 	slot, k := ro.Slot(f.Me, s.t, s.n), m.Actions
 	extra := make([]float32, m.Extra)
 	place := (int(ro.Seat[ro.Slot(s.who, s.t, s.n)]) - int(ro.Seat[slot]) + f.Seats) % f.Seats
@@ -200,7 +200,7 @@ func (f Influence) Pay(saved *safetensors.File, w *Window) (pay []float64, nats 
 	if err != nil {
 		return nil, 0, err
 	}
-	seen := f.sights(w.Rollout)
+	seen := f.meetings(w.Rollout)
 	ro, m := w.Rollout, f.model()
 	weight := between(f.Weight, f.WeightEnd, w.Share)
 	out := make([]float64, ro.Steps*ro.Envs)
@@ -255,8 +255,8 @@ func (f Influence) Learn(saved *safetensors.File, w *Window) (before, after Net,
 		return nil, nil, err
 	}
 	after = before.Clone()
-	var rows []sight
-	for _, s := range f.sights(w.Rollout) {
+	var rows []meeting
+	for _, s := range f.meetings(w.Rollout) {
 		if s.next != game.NoAction {
 			rows = append(rows, s)
 		}

@@ -55,9 +55,9 @@ imagine: {on: true, trust: 0, refresh: 2, length: 8, steps: 4, batch: 64, rows: 
 train: {envs: 16, window: 16, save: 1000, steps: 2500}
 `
 
-// Dreaming is a spec of a short run in which each agent imagines for itself, among
+// ImaginingAlone is a spec of a short run in which each agent imagines for itself, among
 // others who act as its model of them says.
-const Dreaming = `
+const ImaginingAlone = `
 mind: hop
 own: ppo
 actor: {hidden: [16]}
