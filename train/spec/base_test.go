@@ -219,6 +219,7 @@ func TestBlocksOfAnotherMindAreRefused(t *testing.T) {
 func TestMistypedNamesAreSuggested(t *testing.T) {
 	reg := registry.New()
 	for _, c := range []struct{ text, set, want string }{
+		{"mind: theirs", "", "lola, ppo, rl2; minds of another program, such as examples/baselines, need that program"},
 		{"mind: hopp", "", "line 1: mind is hopp, want one of hop, influence, lola, ppo, rl2; did you mean hop?"},
 		{"game: {name: staghnut}", "", "line 1: game.name is staghnut, want one of"},
 		{"game: {name: staghnut}", "", "did you mean staghunt?"},
