@@ -16,8 +16,8 @@ func Reference(c Config, o *reference.Own, in reference.Adding) error {
 	o.Adv = in.Window.LOLA(o.Actor, o.PPO, c.LOLA.Eta, me, in.Nets)
 	adv, _ := in.Window.Advantages(me, o.PPO)
 	o.Stats = map[string]float64{
-		"term":      in.Window.RootMean(me, o.Adv),
-		"advantage": in.Window.RootMean(me, adv),
+		"lola/term":      in.Window.RootMean(me, o.Adv),
+		"lola/advantage": in.Window.RootMean(me, adv),
 	}
 	return nil
 }

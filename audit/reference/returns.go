@@ -8,6 +8,9 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 )
 
+// Earned returns what agent a learns from at every step, [T][N], by the window's rewards.
+func (w *Window) Earned(a agent.ID) []float64 { return earned(w.Rollout, a, w.Rewards) }
+
 // earned returns what agent a learns from at every step, [T][N]: the reward, with
 // the rewards of steps that reach a goal weighted by it, and a share of the team's
 // mean. With such a share who has left goes on earning: what the team gets later is
@@ -90,7 +93,7 @@ var AdvantageSlips = []AdvantageSlip{
 // at which it is not alive are 0. An exit is worth nothing more; a cut is worth the value
 // after it.
 func (w *Window) Advantages(a agent.ID, c PPO) (adv, ret []float64) {
-	return advantages(w.Rollout, a, earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda, nil)
+	return advantages(w.Rollout, a, w.Earned(a), c.Gamma, c.Lambda, nil)
 }
 
 // advantages are those of what was earned. A slip, if not nil, stands for the definition.
