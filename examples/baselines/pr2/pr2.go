@@ -304,8 +304,9 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 		n.Params.Save(f, prefix+n.name)
 		n.Adam.Save(f, prefix+"adam/"+n.name)
 	}
+	err := f.PutBinary(prefix+"stream", &m.rand)
 	m.counts.Save(f, prefix)
-	return f.PutBinary(prefix+"stream", &m.rand)
+	return err
 }
 
 // Load restores what Save stored, exactly.
