@@ -20,7 +20,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/cmd/cli/complete"
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk"
@@ -144,7 +143,7 @@ func (a *app) stage(ctx context.Context, words []string) error {
 // Main runs the program on the process's arguments, stops it cleanly at a signal and
 // at once at a second one, and exits.
 func Main(reg *spec.Registry) {
-	ctx, done := stop.Listen(os.Stderr)
+	ctx, done := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	done()
 	reg.Close()

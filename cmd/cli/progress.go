@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hop-marl/hop/cmd/cli/board"
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/plot"
 )
@@ -229,7 +228,7 @@ func (a *app) view(all *lines, stage string) func(lab.News) {
 		case lab.Begun:
 			t := n.Training
 			if all.clear(a); all.show(true) { // of trainings side by side, which are stages, the first is shown
-				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: stop.Now}, a.in, a.err,
+				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: endNow}, a.in, a.err,
 					n.Stop)
 			}
 		case lab.Noted:

@@ -14,9 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/lab/attempt"
 	"github.com/hop-marl/hop/lab/sweep"
 	"github.com/hop-marl/hop/lab/sweep/hub"
 	"github.com/hop-marl/hop/lab/sweep/queue"
@@ -294,7 +292,7 @@ func (c attemptCmd) Run(a *app) error {
 	if c.Leash {
 		go func() {
 			_, _ = io.Copy(io.Discard, a.in)
-			stop.Orphaned()
+			orphaned()
 		}()
 	}
 	if c.Spec == "" {
@@ -327,5 +325,5 @@ func (c attemptCmd) Run(a *app) error {
 	if c.Stage != "" {
 		return l.PrepareStage(a.ctx, &spec, c.Stage, c.Out)
 	}
-	return attempt.Train(a.ctx, l, spec, c.Seed, c.Out, c.Workers, c.Until)
+	return l.Attempt(a.ctx, spec, c.Seed, c.Out, c.Workers, c.Until)
 }
