@@ -28,8 +28,6 @@ type Lab struct {
 	Version string         // of the program, for run folders
 	Command []string       // how the program was called, for run folders
 	Watch   func(News)     // sees how work goes, from any goroutine; may be nil
-	// Do does what a stage's words ask for, such as collect --mix ns,nh.
-	Do func(ctx context.Context, words []string) error
 }
 
 // Misuse is a mistake in what was asked for, not in what happened.

@@ -10,19 +10,20 @@ import (
 	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/train/spec"
 )
 
 type auditCmd struct {
 	lab.PythonEnv
-	What     string   `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
-	Set      []string `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds    seeds    `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
-	Updates  int      `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
-	Episodes int      `help:"Episodes of scripted play to compare seats with." default:"1000"`
-	Out      string   `help:"Folder that the page is put in." default:"runs" type:"path"`
-	JSON     bool     `help:"Print one JSON object."`
+	What     string       `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
+	Set      []string     `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Seeds    config.Seeds `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
+	Updates  int          `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
+	Episodes int          `help:"Episodes of scripted play to compare seats with." default:"1000"`
+	Out      string       `help:"Folder that the page is put in." default:"runs" type:"path"`
+	JSON     bool         `help:"Print one JSON object."`
 
 	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
 	Trajectories string `help:"The same of one .npz, such as hop.Recorder writes in Python." type:"path" placeholder:"FILE"`
@@ -38,7 +39,7 @@ func (c auditCmd) Run(a *app) error {
 	if c.Episodes < 20 {
 		return usage("--episodes %d, want at least 20", c.Episodes)
 	}
-	opt := audit.Options{Seeds: c.Seeds.list, Updates: c.Updates, Episodes: c.Episodes}
+	opt := audit.Options{Seeds: c.Seeds, Updates: c.Updates, Episodes: c.Episodes}
 	opt.Say = func(what string) {
 		if a.terminal() {
 			fmt.Fprintf(a.err, "\r\x1b[K%s", what)
@@ -155,7 +156,7 @@ func (c auditCmd) command() string {
 	for _, s := range c.Set {
 		command += " --set " + s
 	}
-	return command + " --seeds " + c.Seeds.text
+	return command + " --seeds " + c.Seeds.String()
 }
 
 // auditText is the terminal's page; foreign: of trajectories of other code.

@@ -1,22 +1,21 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"path/filepath"
 	"text/tabwriter"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/compare"
 	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/stats"
 )
 
 type compareCmd struct {
 	compare.Config
-	Each seeds `name:"seeds" help:"Seeds of every variant, such as 1-5 or 1,4,9." default:"1-5"`
-	JSON bool  `help:"Print one JSON object."`
+	Each config.Seeds `name:"seeds" help:"Seeds of every variant, such as 1-5 or 1,4,9." default:"1-5"`
+	JSON bool         `help:"Print one JSON object."`
 }
 
 // winJSON says how likely a run of one variant does better than one of another.
@@ -33,21 +32,14 @@ type compareJSON struct {
 	Page    string    `json:"page"`
 }
 
-func (c compareCmd) work(ctx context.Context, l *lab.Lab) (any, error) { return c.compare(ctx, l) }
-
-func (c compareCmd) compare(ctx context.Context, l *lab.Lab) (*report.Comparison, error) {
-	c.Seeds = c.Each.list
-	res, err := compare.Run(ctx, l, c.Config)
+func (c compareCmd) Run(a *app) error {
+	c.Seeds = c.Each
+	res, err := compare.Run(a.ctx, a.lab(), c.Config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	res.Command = commandLine()
-	return res, report.WriteCompare(c.Out, res)
-}
-
-func (c compareCmd) Run(a *app) error {
-	res, err := c.compare(a.ctx, a.lab())
-	if err != nil {
+	if err := report.WriteCompare(c.Out, res); err != nil {
 		return err
 	}
 	return c.show(a, res)

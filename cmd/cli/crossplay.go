@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,14 +27,6 @@ type crossplayJSON struct {
 	Seed     uint64       `json:"seed"`
 	Cells    []cross.Cell `json:"cells"` // row by row
 	Page     string       `json:"page"`
-}
-
-func (c crossplayCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
-	x, _, err := l.Crossplay(ctx, c.CrossConfig)
-	if err != nil {
-		return nil, err
-	}
-	return x, cross.Write(c.Out, x)
 }
 
 func (c crossplayCmd) Run(a *app) error {

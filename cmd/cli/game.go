@@ -13,6 +13,12 @@ type gameFlags struct {
 	Set  []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
 }
 
+// site returns where something is done in that game.
+func (f gameFlags) site(a *app, m madeFlags) (lab.Site, error) {
+	g, err := a.lab().GameWith(f.Named(f.Game, f.Set))
+	return lab.Site{Game: g, Set: f.Set, Dir: m.Out, AcceptBuild: m.AcceptBuild}, err
+}
+
 // build returns the game and the part of a spec that describes it.
 func (f gameFlags) build(a *app) (game.Game, spec.Game, error) {
 	return a.lab().NewGame(f.Named(f.Game, f.Set))

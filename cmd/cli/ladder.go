@@ -8,16 +8,17 @@ import (
 
 	"github.com/hop-marl/hop/audit/ladder"
 	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 )
 
 type ladderCmd struct {
 	lab.LadderConfig
-	Vs       []string `help:"@ladder_vs" sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
-	Trained  seeds    `name:"seeds" help:"Seeds to train, where something is trained first." default:"1-3"`
-	Episodes int      `help:"Starts of every rung, team and seed." default:"200"`
-	Seed     uint64   `help:"The starts follow from it." default:"1"`
-	JSON     bool     `help:"Print one JSON object."`
+	Vs       []string     `help:"@ladder_vs" sep:"none" placeholder:"BOT,..." default:"ns,ns,ns;ns,nh,nh;nh,ns,random"`
+	Trained  config.Seeds `name:"seeds" help:"Seeds to train, where something is trained first." default:"1-3"`
+	Episodes int          `help:"Starts of every rung, team and seed." default:"200"`
+	Seed     uint64       `help:"The starts follow from it." default:"1"`
+	JSON     bool         `help:"Print one JSON object."`
 }
 
 func (c ladderCmd) Run(a *app) error {
@@ -36,7 +37,7 @@ func (c ladderCmd) Run(a *app) error {
 			return err
 		}
 	}
-	c.Seeds = c.Trained.list
+	c.Seeds = c.Trained
 	runs, ppo, game, err := a.lab().LadderRuns(a.ctx, c.LadderConfig)
 	if err != nil {
 		return err

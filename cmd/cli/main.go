@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -28,7 +27,6 @@ import (
 	"github.com/hop-marl/hop/serve/jobs"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/store/runlog"
-	"github.com/hop-marl/hop/store/stage"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -82,12 +80,11 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	_, all := linesOf(a.ctx)
-	watch := a.view(all, stage.Name(a.ctx))
+	watch := a.view()
 	if a.reg.Runs != nil {
 		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
 	}
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch, Do: a.stage}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch}
 }
 
 // reading returns the app with runs read as its command line says: every checkpoint that
@@ -113,32 +110,6 @@ func (a *app) reading(k *kong.Context) *app {
 	reg.Runs = runs
 	b.reg = &reg
 	return &b
-}
-
-// worker is a command that can be a stage: it does its work, writes into the folder
-// that --out names and nowhere else, and prints nothing.
-type worker interface {
-	work(ctx context.Context, l *lab.Lab) (any, error)
-}
-
-// stage does what the words of a spec's stage ask for.
-func (a *app) stage(ctx context.Context, words []string) error {
-	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
-	if !slices.Contains(able, words[0]) {
-		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
-	}
-	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
-	if err != nil {
-		return usageError{err}
-	}
-	w, ok := k.Selected().Target.Interface().(worker)
-	if !ok {
-		return usage("hop %s cannot be a stage", k.Command())
-	}
-	b := a.reading(k)
-	b.ctx = ctx
-	_, err = w.work(ctx, b.lab())
-	return err
 }
 
 // Main runs the program on the process's arguments, stops it cleanly at a signal and
@@ -182,7 +153,7 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 // newParser returns what reads command lines.
 func newParser(a *app) *kong.Kong {
 	parser, err := kong.New(
-		&grammar{},
+		newGrammar(),
 		kong.Name("hop"),
 		kong.Description(text("hop")),
 		kong.UsageOnError(),
@@ -215,7 +186,6 @@ func run(a *app, args []string) int {
 	if !a.terminal() {
 		a.err = &shared{Writer: a.err} // progress keeps time beside the work
 	}
-	a.ctx, _ = linesOf(a.ctx)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

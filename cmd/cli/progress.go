@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -39,17 +38,6 @@ type lines struct {
 	mu    sync.Mutex
 	list  []*progress
 	board bool // a training is shown, with all else that a terminal has room for
-}
-
-type shown struct{} // where in a context they are
-
-// linesOf returns what is counted by the work of a context, and that context.
-func linesOf(ctx context.Context) (context.Context, *lines) {
-	if l, ok := ctx.Value(shown{}).(*lines); ok {
-		return ctx, l
-	}
-	l := &lines{}
-	return context.WithValue(ctx, shown{}, l), l
 }
 
 // set adds or removes one, and clears a terminal's live line.
@@ -203,57 +191,77 @@ func (p *progress) end() {
 	}
 }
 
-// view returns what shows how a lab's work goes, beside what is shown of other stages.
-func (a *app) view(all *lines, stage string) func(lab.News) {
-	var b *board.Board
-	var count *progress
+// view returns what shows how a lab's work goes, stages beside each other.
+func (a *app) view() func(lab.News) {
+	all, stages := &lines{}, map[string]*shown{}
+	var mu sync.Mutex
 	return func(n lab.News) {
-		switch n.Kind {
-		case lab.Counted:
-			switch {
-			case n.Of == 0 && count != nil:
-				count.end()
-				count = nil
-			case n.Of > 0:
-				if count == nil {
-					count = a.count(all, stage, n.Text)
-				}
-				count.update(n.At, n.Of)
-			}
-		case lab.Said:
-			all.clear(a)
-			fmt.Fprintln(a.err, n.Text)
-		case lab.Staged:
-			all.clear(a)
-			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
-		case lab.Begun:
-			t := n.Training
-			if all.clear(a); all.show(true) { // of trainings side by side, which are stages, the first is shown
-				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: stop.Now}, a.in, a.err,
-					n.Stop)
-			}
-		case lab.Noted:
-			if b == nil {
-				all.clear(a)
-				fmt.Fprintln(a.err, "note:", n.Text)
-				return
-			}
-			b.Note(n.Text)
+		mu.Lock()
+		s := stages[n.Stage]
+		if s == nil {
+			s = &shown{app: a, all: all, stage: n.Stage}
+			stages[n.Stage] = s
 		}
-		if b == nil {
+		mu.Unlock()
+		s.news(n)
+	}
+}
+
+// shown is what is shown of a stage's work, or of work that is of none.
+type shown struct {
+	*app
+	all   *lines
+	stage string
+	board *board.Board
+	count *progress
+}
+
+func (s *shown) news(n lab.News) {
+	switch n.Kind {
+	case lab.Counted:
+		switch {
+		case n.Of == 0 && s.count != nil:
+			s.count.end()
+			s.count = nil
+		case n.Of > 0:
+			if s.count == nil {
+				s.count = s.app.count(s.all, s.stage, n.Text)
+			}
+			s.count.update(n.At, n.Of)
+		}
+	case lab.Said:
+		s.all.clear(s.app)
+		fmt.Fprintln(s.err, n.Text)
+	case lab.Staged:
+		s.all.clear(s.app)
+		fmt.Fprintf(s.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
+	case lab.Begun:
+		t := n.Training
+		if s.all.clear(s.app); s.all.show(true) { // of trainings side by side, which are stages, the first is shown
+			s.board = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: stop.Now}, s.in, s.err,
+				n.Stop)
+		}
+	case lab.Noted:
+		if s.board == nil {
+			s.all.clear(s.app)
+			fmt.Fprintln(s.err, "note:", n.Text)
 			return
 		}
-		switch n.Kind {
-		case lab.Learnt:
-			b.Update(n.Seed, n.Progress)
-		case lab.Scoring:
-			b.Scoring(n.Seed, n.At, n.Of)
-		case lab.Scored:
-			b.Done(n.Seed, n.Mean)
-		case lab.Ended:
-			b.End()
-			all.show(false)
-			b = nil
-		}
+		s.board.Note(n.Text)
+	}
+	if s.board == nil {
+		return
+	}
+	switch n.Kind {
+	case lab.Learnt:
+		s.board.Update(n.Seed, n.Progress)
+	case lab.Scoring:
+		s.board.Scoring(n.Seed, n.At, n.Of)
+	case lab.Scored:
+		s.board.Done(n.Seed, n.Mean)
+	case lab.Ended:
+		s.board.End()
+		s.all.show(false)
+		s.board = nil
 	}
 }

@@ -28,8 +28,8 @@ train: {envs: 16, window: 16, steps: 1024}
 eval: {episodes: 10}
 imagine: {on: true, world: "{world}"}
 prepare:
-  - {name: data, run: "collect {game} --mix ns,nh --rows 1000 --seed 7"}
-  - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays 4"}
+  - {name: data, collect: {mix: [ns, nh], rows: 1000, seed: 7}}
+  - {name: world, pretrain world: {data: ["{data}"], model: {hidden: [16]}, epochs: 2, probe: 100, plays: 4}}
 `
 
 // stagesHere goes to a folder of the test's own that holds the spec as s.yaml.
@@ -75,8 +75,8 @@ actor: {frame: board, hidden: [8]}
 train: {envs: 16, window: 16, steps: 1024}
 eval: {episodes: 10}
 prepare:
-  - {name: zoo, run: "zoo train {game} --who selfish,selfish-1-young --hold selfish-2 --steps 1000"}
-  - {name: response, run: "pretrain response {game} --zoo {zoo} --set net.hidden=[8] --set steps=2000 --episodes 10"}
+  - {name: zoo, zoo train: {who: [selfish, selfish-1-young], hold: [selfish-2], steps: 1000}}
+  - {name: response, pretrain response: {net: {hidden: [8]}, steps: 2000, zoo: "{zoo}", episodes: 10}}
 `
 
 // A zoo is a stage, and what is pretrained among its members another. Who is held out can
@@ -224,7 +224,7 @@ func (w *tripwire) Write(b []byte) (int, error) {
 // What follows a training reads its final agents while the run is not called done yet: that
 // is no news to whoever trains.
 func TestWhatFollowsATrainingDoesNotCallItUnfinished(t *testing.T) {
-	stagesHere(t, matrixSpec+`follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 20 --last 10 --lives 1 --starts 1"}]`)
+	stagesHere(t, matrixSpec+`follow: [{name: adapt, adapt: {vs: [ns, ns, ns], steps: 20, last: 10, lives: 1, starts: 1}}]`)
 	code, _, errs := hop(t, "train", "s.yaml", "--json")
 	if code != 0 || !strings.Contains(errs, "its newest checkpoint") || strings.Contains(errs, "not done") {
 		t.Errorf("exit %d, want 0, the checkpoint that adapt read, and no word that the run is not done:\n%s", code, errs)
@@ -239,8 +239,8 @@ func TestStagesDoNotDependOnCores(t *testing.T) {
 	for _, n := range []int{1, 2, 7} {
 		runtime.GOMAXPROCS(n)
 		stagesHere(t, strings.ReplaceAll(stagedSpec, "--set epochs=2", "--set epochs=1")+`
-  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1 --set model.hidden=[16]"}
-  - {name: response, run: "pretrain response {game} --set steps=2000 --set envs=64 --episodes 4 --set net.hidden=[16]"}
+  - {name: vae, pretrain vae: {data: "{data}", model: {loss: b, hidden: [16]}, epochs: 1}}
+  - {name: response, pretrain response: {net: {hidden: [16]}, envs: 64, steps: 2000, episodes: 4}}
 `)
 		reg := registry.New()
 		spec, err := reg.Load("s.yaml", nil)

@@ -20,6 +20,7 @@ import (
 	"github.com/hop-marl/hop/lab/sweep"
 	"github.com/hop-marl/hop/lab/sweep/hub"
 	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/plot"
 )
 
@@ -33,12 +34,12 @@ type sweepCmd struct {
 
 type sweepRun struct {
 	sweep.Options
-	What   string   `arg:"" help:"A sweep's file, or a preset or spec file whose fields --set varies." placeholder:"FILE|PRESET"`
-	Set    []string `help:"Set a field; values with commas are each tried, as in game.stags=1,2; repeatable." sep:"none" placeholder:"PATH=VALUES"`
-	Seeds  seeds    `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
-	Out    string   `help:"The sweep's folder." default:"sweep" type:"path"`
-	DryRun bool     `help:"List what would run."`
-	JSON   bool     `help:"Print one JSON object."`
+	What   string       `arg:"" help:"A sweep's file, or a preset or spec file whose fields --set varies." placeholder:"FILE|PRESET"`
+	Set    []string     `help:"Set a field; values with commas are each tried, as in game.stags=1,2; repeatable." sep:"none" placeholder:"PATH=VALUES"`
+	Seeds  config.Seeds `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
+	Out    string       `help:"The sweep's folder." default:"sweep" type:"path"`
+	DryRun bool         `help:"List what would run."`
+	JSON   bool         `help:"Print one JSON object."`
 }
 
 func (c sweepRun) Run(a *app) error {
@@ -47,7 +48,7 @@ func (c sweepRun) Run(a *app) error {
 	if strings.HasSuffix(c.What, ".yaml") && len(c.Set) == 0 && isSweep(c.What) {
 		f, err = sweep.ReadFile(c.What)
 	} else {
-		f, err = sweep.Line(c.What, c.Set, c.Seeds.text)
+		f, err = sweep.Line(c.What, c.Set, c.Seeds.String())
 	}
 	if err != nil {
 		return usageError{err}
@@ -59,7 +60,7 @@ func (c sweepRun) Run(a *app) error {
 		}
 	}
 	l := a.lab()
-	s, err := sweep.New(l, f, list.list)
+	s, err := sweep.New(l, f, list)
 	if err != nil {
 		return usageError{err}
 	}

@@ -210,7 +210,7 @@ func TestOnesOwnTrainingIsTrusted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	spec := filepath.Join(t.TempDir(), "own.yaml")
 	text := "train: {steps: 200, envs: 4, window: 16}\neval: {episodes: 4}\n" +
-		"prepare: [{name: data, run: \"collect {game} --mix ns,nh --rows 50 --seed 3\"}]\n"
+		"prepare: [{name: data, collect: {mix: [ns, nh], rows: 50, seed: 3}}]\n"
 	if err := os.WriteFile(spec, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

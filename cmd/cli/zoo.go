@@ -1,13 +1,15 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // zooCmd keeps co-players that have learnt.
@@ -17,8 +19,12 @@ type zooCmd struct {
 }
 
 type zooTrainCmd struct {
-	lab.ZooConfig
-	JSON bool `help:"Print one JSON object."`
+	Game        string             `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set         []string           `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+	Ask         flags[prepare.Zoo] `embed:""`
+	Out         string             `help:"Folder of the zoo." default:"zoo"`
+	AcceptBuild bool               `help:"Keep, or go on with, what another build of hop began."`
+	JSON        bool               `help:"Print one JSON object."`
 }
 
 // Help lists the kinds below what the text says.
@@ -35,12 +41,16 @@ type zooJSON struct {
 	Members []lab.ZooEntry `json:"members"`
 }
 
-func (c zooTrainCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
-	return l.TrainZoo(ctx, c.ZooConfig)
-}
-
-func (c zooTrainCmd) Run(a *app) error {
-	list, err := a.lab().TrainZoo(a.ctx, c.ZooConfig)
+func (c zooTrainCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	at, err := gameFlags{Game: c.Game, Set: c.Set}.site(a, madeFlags{Out: c.Out, AcceptBuild: c.AcceptBuild})
+	if err != nil {
+		return err
+	}
+	list, err := a.lab().TrainZoo(a.ctx, ask, at)
 	if err != nil {
 		return err
 	}

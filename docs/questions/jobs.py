@@ -168,7 +168,7 @@ end("10-fade")
 begin()
 selfp = "train: {warm: {windows: 0}, standins: {share: 0}}"
 bots = "train: {warm: {windows: 0}, standins: {share: 0, teams: 0.9, who: [ns, nh]}}"
-tiny = '  - {name: data, run: "collect {game} --mix ns,random --rows 1000 --seed 7"}\n  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1"}\n  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae} --set epochs=1"}'
+tiny = '  - {name: data, collect: {mix: [ns, random], rows: 1000, seed: 7}}\n  - {name: vae, pretrain vae: {data: "{data}", model: {loss: b}, epochs: 1}}\n  - {name: cvae, pretrain cvae: {data: "{data}", vae: "{vae}", epochs: 1}}'
 learn = "goals: {cvae_passes: 1}\nmoa: {passes: 4}"
 frozen = "goals: {cvae_passes: 0}\nmoa: {passes: 0}"
 none = 'models: {moa: ""}'

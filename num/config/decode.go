@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -91,6 +92,10 @@ func text(n *yaml.Node) string {
 
 func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
 	switch {
+	case coder(f) != nil:
+		lines, faults := coder(f).DecodeNode(n, path)
+		maps.Copy(d.lines, lines)
+		d.faults = append(d.faults, faults...)
 	case f.Kind() == reflect.Struct:
 		d.mapping(n, f, path)
 	case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && n.Kind == yaml.SequenceNode:

@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"context"
@@ -8,19 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/registry"
 )
 
 // halves has a model learn in two halves: the first is stopped after its first epoch.
-func halves(t *testing.T, do func(ctx context.Context, l *lab.Lab) error) (first, second func() error) {
+func halves(t *testing.T, do func(ctx context.Context, l *Lab) error) (first, second func() error) {
 	t.Helper()
-	l := &lab.Lab{Reg: registry.New(), Version: "test"}
+	l := &Lab{Reg: registry.New(), Version: "test"}
 	first = func() error {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		l.Watch = func(n lab.News) {
-			if n.Kind == lab.Counted && n.At > 0 && n.At >= n.Of/2 {
+		l.Watch = func(n News) {
+			if n.Kind == Counted && n.At > 0 && n.At >= n.Of/2 {
 				stop()
 			}
 		}
@@ -38,7 +37,7 @@ func halves(t *testing.T, do func(ctx context.Context, l *lab.Lab) error) (first
 
 func collect(t *testing.T, dir string, seed uint64) {
 	t.Helper()
-	l := &lab.Lab{Reg: registry.New(), Version: "test"}
+	l := &Lab{Reg: registry.New(), Version: "test"}
 	c := Collect{Game: "staghunt", Set: []string{"game.size=4"}, Mix: []string{"ns", "nh"}, Rows: 600, Seed: seed, Out: dir}
 	if _, _, err := c.Do(t.Context(), l); err != nil {
 		t.Fatal(err)
@@ -59,7 +58,7 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 	}
 	refused := func(err error, flag string) {
 		t.Helper()
-		var m lab.Misuse
+		var m Misuse
 		if !errors.As(err, &m) || !strings.Contains(err.Error(), "not what --"+flag+" holds now") {
 			t.Errorf("with another %s: %v", flag, err)
 		}
@@ -69,7 +68,7 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 		must(errors.Join(os.Rename(a, "aside"), os.Rename(b, a), os.Rename("aside", b)))
 	}
 	ask := VAE{Data: "data", Loss: "a", Dim: 4, Set: []string{"epochs=4", "model.hidden=[8]"}, Common: Common{Out: "vae", Seed: 1}}
-	learn := func(ctx context.Context, l *lab.Lab) error {
+	learn := func(ctx context.Context, l *Lab) error {
 		_, err := ask.Do(ctx, l)
 		return err
 	}
@@ -85,7 +84,7 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 	ask.Out, ask.Seed = "vae2", 2
 	must(second())
 	infer := CVAE{Data: "moved", VAE: "vae", Selector: "optimistic", Gate: -1, Set: []string{"epochs=4"}, Common: Common{Out: "cvae", Seed: 1}}
-	first, second = halves(t, func(ctx context.Context, l *lab.Lab) error {
+	first, second = halves(t, func(ctx context.Context, l *Lab) error {
 		_, err := infer.Do(ctx, l)
 		return err
 	})
@@ -104,7 +103,7 @@ func TestLearningGoesOnByTheSameBuild(t *testing.T) {
 	collect(t, "data", 7)
 	ask := VAE{Data: "data", Loss: "a", Dim: 4, Set: []string{"epochs=4", "model.hidden=[8]"}, Common: Common{Out: "vae", Seed: 1}}
 	version := "test"
-	first, second := halves(t, func(ctx context.Context, l *lab.Lab) error {
+	first, second := halves(t, func(ctx context.Context, l *Lab) error {
 		l.Version = version
 		_, err := ask.Do(ctx, l)
 		return err

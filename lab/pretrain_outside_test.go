@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/train/registry"
 )
@@ -27,8 +26,8 @@ func (g unknown) Spec() game.Spec {
 func TestDataOfAGameThatIsNotHereAreLearntFrom(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var said []string
-	l := &lab.Lab{Reg: registry.New(), Version: "test", Watch: func(n lab.News) {
-		if n.Kind == lab.Noted {
+	l := &Lab{Reg: registry.New(), Version: "test", Watch: func(n News) {
+		if n.Kind == Noted {
 			said = append(said, n.Text)
 		}
 	}}

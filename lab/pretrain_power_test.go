@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk/disktest"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec/spectest"
@@ -26,8 +25,8 @@ func TestPreparingSurvivesAnyLossOfPower(t *testing.T) {
 	}
 	t.Cleanup(remove)
 	var notes []string
-	l := &lab.Lab{Reg: registry.New(), Version: "test", Watch: func(n lab.News) {
-		if n.Kind == lab.Noted || strings.HasPrefix(n.Text, "note:") {
+	l := &Lab{Reg: registry.New(), Version: "test", Watch: func(n News) {
+		if n.Kind == Noted || strings.HasPrefix(n.Text, "note:") {
 			notes = append(notes, n.Text)
 		}
 	}}

@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -17,7 +16,7 @@ func TestCardsOnAnyCores(t *testing.T) {
 	t.Chdir(t.TempDir())
 	collect(t, "data", 7)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	l := &lab.Lab{Reg: registry.New(), Version: "test"}
+	l := &Lab{Reg: registry.New(), Version: "test"}
 	first := map[string]string{}
 	for _, cores := range []int{1, 3} {
 		runtime.GOMAXPROCS(cores)

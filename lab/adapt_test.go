@@ -1,4 +1,4 @@
-package adapt
+package lab
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/store/runlog"
@@ -19,7 +18,7 @@ import (
 func among(t *testing.T, c Config) *adapted.Table {
 	t.Helper()
 	c.Learn, c.Game, c.Workers = spec.LearnBeliefs, "staghunt", 1
-	table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, c)
+	table, err := Run(t.Context(), &Lab{Reg: registry.New()}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +67,7 @@ func TestRowsOfAnAdaptationAddUp(t *testing.T) {
 // The random bot lives the very episodes that were scored, not the last steps of
 // lives of its own, in which it meets other starts.
 func TestReferencesLiveTheScoredEpisodes(t *testing.T) {
-	l := &lab.Lab{Reg: registry.New()}
+	l := &Lab{Reg: registry.New()}
 	g, _, err := l.NewGame("staghunt", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +194,7 @@ func TestAcquaintances(t *testing.T) {
 func TestAdaptationDoesNotDependOnWorkers(t *testing.T) {
 	first := ""
 	for _, workers := range []int{1, 2, 7} {
-		table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, Config{
+		table, err := Run(t.Context(), &Lab{Reg: registry.New()}, Config{
 			Runs: []string{"ns", "random"}, Teams: [][]string{{"nh", "nh", "nh"}, {"random", "random", "ns"}}, Learn: spec.LearnBeliefs,
 			Game: "staghunt", Workers: workers, Steps: 30, Last: 20, Lives: 3, Starts: 8, Seeds: []uint64{1, 2, 3}, Set: []string{"game.horizon=8"},
 		})
