@@ -13,6 +13,7 @@ import (
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -104,7 +105,7 @@ func (s *seer) InWords(n, j int) ([]string, []float64) {
 // it. Who takes everybody for a stag hunter is right of ns while there is a stag, and
 // never of nh or random.
 func TestTheObserverReachesItsLimit(t *testing.T) {
-	c := &adapting{Lab: &Lab{Reg: registry.New()}, Config: Config{Steps: 150, Last: 50, Lives: 3}}
+	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3}}
 	g := hunt(t)
 	m, err := c.meeting(g, nil, []string{"ns", "nh", "random"})
 	if err != nil {

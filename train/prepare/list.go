@@ -102,22 +102,27 @@ func (l *List) EncodeNode() (*yaml.Node, error) {
 	if len(*l) == 0 {
 		n.Style = yaml.FlowStyle
 	}
-	text := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 	for _, s := range *l {
 		val, err := encodeStage(s.Config)
 		if err != nil {
 			return nil, err
 		}
 		n.Content = append(n.Content, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{
-			text("name"), text(s.Name), text(Command(s.Config)), val,
+			textNode("name"), textNode(s.Name), textNode(Command(s.Config)), val,
 		}})
 	}
 	return n, nil
 }
 
+func textNode(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
 func encodeStage(c Config) (*yaml.Node, error) {
 	if old, ok := c.(*Words); ok {
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: old.Text}, nil
+		return textNode(old.Text), nil
 	}
 	return config.Changed(c, c.Plain())
 }

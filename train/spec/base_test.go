@@ -115,7 +115,7 @@ func TestStagesOfABase(t *testing.T) {
 		"full": staged,
 		"same": "base: full\nmodels: {vae: \"{vae}\"}",
 		"newer": "base: full\nprepare: [{name: vae, pretrain vae: {data: \"{data}\", model: {loss: b}}}, " +
-			"{name: more, collect: {mix: [ns]}}]",
+			"{name: more, collect: {mix: [ns, ns]}}]",
 		"second": "base: full\nfollow: [{name: adapt, adapt: {vs: [nh, nh, nh]}}, {name: other, adapt: {vs: [ns, ns, ns]}}]",
 		"hand":   "base: full\ngoals: {kind: hand}\nmodels: {vae: \"\", cvae: \"\", moa: \"{moa}\"}",
 		"plain":  "base: full\nmind: ppo",
@@ -146,10 +146,10 @@ func TestStagesOfABase(t *testing.T) {
 		}
 	}
 	newer, second := load(t, reg, "newer"), load(t, reg, "second")
-	if got := newer.Prepare[1].Run; got != "pretrain vae --data {data} --loss b" {
+	if got := newer.Prepare[1].String(); got != "pretrain vae: {data: '{data}', model: {loss: b}}" {
 		t.Errorf("a stage of the same name does not take the base's place: %q", got)
 	}
-	if got := second.Follow[0].Run; got != "adapt {run} --vs nh,nh,nh" {
+	if got := second.Follow[0].String(); got != "adapt: {vs: [nh, nh, nh]}" {
 		t.Errorf("a following stage of the same name does not take the base's place: %q", got)
 	}
 	if _, err := reg.Parse([]byte("base: full\nprepare: [{name: vae, pretrain vae: {data: \"{dada}\"}}]"), "x.yaml", "x", nil); err == nil {
