@@ -41,8 +41,8 @@ func (c *Collect) Validate() error {
 		}
 	}
 	if who != 1 {
-		errs = append(errs, &config.Fault{Path: "who plays", Value: []string{"not said", "said more than once"}[min(who, 1)],
-			Want: "one of mix (two bots), among (some), team, agents (a run) and population (a response network)"})
+		errs = append(errs, &config.Fault{Path: "mix", Value: []string{"not said", "not all that is said"}[min(who, 1)],
+			Want: "two bots, or some in among, a team, a run in agents, or a response network in population"})
 	}
 	return errors.Join(errs...)
 }
