@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -47,8 +46,7 @@ func flagType(f config.Flag) reflect.Type {
 
 // flagTag says to kong what a field's own tags say.
 func flagTag(f config.Flag) reflect.StructTag {
-	doc := []rune(f.Doc)
-	tag := fmt.Sprintf("name:%q help:%q", f.Name, string(unicode.ToUpper(doc[0]))+string(doc[1:])+".")
+	tag := fmt.Sprintf("name:%q help:%q", f.Name, sentence(f.Doc))
 	one, isEnum := strings.CutPrefix(f.Want, "one of ")
 	switch {
 	case f.Sets != "" || f.Type.Kind() == reflect.Bool:
@@ -67,6 +65,15 @@ func flagTag(f config.Flag) reflect.StructTag {
 		}
 	}
 	return reflect.StructTag(tag)
+}
+
+// sentence writes what a field means as a sentence; a value or a field stays as it is written.
+func sentence(doc string) string {
+	first, rest := doc[:1], doc[1:]
+	if word, _, _ := strings.Cut(doc, " "); !strings.HasSuffix(word, ":") {
+		first = strings.ToUpper(first)
+	}
+	return first + rest + "."
 }
 
 // typedSet is a field that was set on the command line, and how.

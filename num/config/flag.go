@@ -39,7 +39,9 @@ func Flags(v any) []Flag {
 			if !ok {
 				panic("config: a short flag is of no field")
 			}
-			f.Name, f.Sets = short.Name, short.Sets
+			if f.Name, f.Sets = short.Name, short.Sets; f.Sets != "" {
+				f.Doc = f.Path + "=" + f.Sets + ": " + f.Doc
+			}
 			list = append(list, f)
 		}
 	}
