@@ -121,7 +121,8 @@ func (l *Lab) PretrainSequence(ctx context.Context, c prepare.Sequence, at Site)
 	}
 	out := &SequenceResult{}
 	out.Model, err = learning[pretrain.Progress]{
-		lab: l, seed: c.Seed, kind: "sequence", settings: map[string]any{"data": contents(data), "sequence": cfg}, model: m, unit: "rows", watch: rows,
+		lab: l, seed: c.Seed, kind: "sequence", model: m, unit: "rows", watch: rows,
+		settings: map[string]any{"data": contents(data), "sequence": cfg},
 		score: func() (report *card.Card, err error) {
 			out.Score, report, err = lives.Of(m, g, beside)
 			return report, err

@@ -144,7 +144,8 @@ func TestAFileAddedToAStageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.ran = nil
-	if _, err := r.Run(t.Context(), stages(f.do, list...)); err == nil || !strings.Contains(err.Error(), "stage vae: "+added) || len(f.ran) > 0 {
+	_, err = r.Run(t.Context(), stages(f.do, list...))
+	if err == nil || !strings.Contains(err.Error(), "stage vae: "+added) || len(f.ran) > 0 {
 		t.Errorf("error %v, and ran %v; want nothing done and %s named", err, f.ran, added)
 	}
 	out := filepath.Join(all[1].Dir, "out.txt")
