@@ -39,6 +39,11 @@ type stages struct {
 // around returns the stages of a training. A training that another build began reads
 // what that one prepared: the other half of it has learnt from the same.
 func (l *Lab) around(sp *spec.Spec, group string, build runlog.Build) (*stages, error) {
+	for _, st := range slices.Concat(sp.Prepare, sp.Follow) {
+		if old, ok := st.Config.(*prepare.Words); ok {
+			return nil, Misused("stage %s: %w", st.Name, old.Validate())
+		}
+	}
 	flags, err := sp.Game.Flags()
 	if err != nil {
 		return nil, err
