@@ -68,6 +68,14 @@ func Stop(err error, format string, args ...any) error {
 // Build says which program this is.
 func (l *Lab) Build() runlog.Build { return runlog.NewBuild(l.Version, f32.Kernels()) }
 
+// commandLine is how the program was called, for pages.
+func (l *Lab) commandLine() string {
+	if len(l.Command) == 0 {
+		return ""
+	}
+	return strings.Join(append([]string{"hop"}, l.Command[1:]...), " ")
+}
+
 // Info is what a run's folder says about its making.
 func (l *Lab) Info(preset string, seed uint64) runlog.Info {
 	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: l.Build()}

@@ -16,7 +16,7 @@ import (
 )
 
 type auditCmd struct {
-	lab.PythonEnv
+	envFlag
 	What     string       `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set      []string     `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds    config.Seeds `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
@@ -57,7 +57,7 @@ func (c auditCmd) Run(a *app) error {
 		r, err = audit.Run(a.ctx, a.reg, c.What, opt)
 	} else {
 		var sp spec.Spec
-		if sp, err = a.reg.Load(c.Preset(a.reg, c.What, c.Set)); err != nil {
+		if sp, err = a.reg.Load(c.Env.Preset(a.reg, c.What, c.Set)); err != nil {
 			return usageError{err}
 		}
 		name = sp.Name

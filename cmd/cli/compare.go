@@ -6,16 +6,17 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/lab/compare"
 	"github.com/hop-marl/hop/lab/report"
-	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/stats"
 )
 
 type compareCmd struct {
-	compare.Config
-	Each config.Seeds `name:"seeds" help:"Seeds of every variant, such as 1-5 or 1,4,9." default:"1-5"`
-	JSON bool         `help:"Print one JSON object."`
+	Variants []string              `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"PRESET|SPEC"`
+	Ask      flags[compare.Config] `embed:""`
+	JSON     bool                  `help:"Print one JSON object."`
 }
 
 // winJSON says how likely a run of one variant does better than one of another.
@@ -32,21 +33,24 @@ type compareJSON struct {
 	Page    string    `json:"page"`
 }
 
-func (c compareCmd) Run(a *app) error {
-	c.Seeds = c.Each
-	res, err := compare.Run(a.ctx, a.lab(), c.Config)
+func (c compareCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	ask.Variants = c.Variants
+	res, err := compare.Run(a.ctx, a.lab(), ask)
 	if err != nil {
 		return err
 	}
 	res.Command = commandLine()
-	if err := report.WriteCompare(c.Out, res); err != nil {
+	if err := report.WriteCompare(ask.Out, res); err != nil {
 		return err
 	}
-	return c.show(a, res)
+	return c.show(a, res, filepath.Join(ask.Out, "compare.html"))
 }
 
-func (c compareCmd) show(a *app, res *report.Comparison) error {
-	page := filepath.Join(c.Out, "compare.html")
+func (c compareCmd) show(a *app, res *report.Comparison, page string) error {
 	if c.JSON {
 		out := compareJSON{Comparison: res, Page: page}
 		for i, row := range res.Improve {

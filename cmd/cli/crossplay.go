@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/cross"
@@ -15,9 +17,10 @@ import (
 )
 
 type crossplayCmd struct {
-	lab.CrossConfig
-	Out  string `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
-	JSON bool   `help:"Print one JSON object."`
+	Entries []string               `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
+	Ask     flags[lab.CrossConfig] `embed:""`
+	Out     string                 `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
+	JSON    bool                   `help:"Print one JSON object."`
 }
 
 type crossplayJSON struct {
@@ -29,16 +32,20 @@ type crossplayJSON struct {
 	Page     string       `json:"page"`
 }
 
-func (c crossplayCmd) Run(a *app) error {
+func (c crossplayCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
 	bar := a.progress("episodes")
-	c.Progress = bar.update
-	x, g, err := a.lab().Crossplay(a.ctx, c.CrossConfig)
+	ask.Entries, ask.Progress = c.Entries, bar.update
+	x, g, err := a.lab().Crossplay(a.ctx, ask)
 	bar.end()
 	if err != nil {
 		return err
 	}
 	x.Command = commandLine()
-	return c.show(a, g, x)
+	return c.show(a, g, x, ask)
 }
 
 // commandLine is how the program was called.
@@ -49,7 +56,7 @@ func commandLine() string {
 }
 
 // show writes the files and the result.
-func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
+func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossConfig) error {
 	dir := c.Out
 	if dir == "" {
 		var err error
@@ -63,7 +70,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	at := filepath.Join(dir, "crossplay.html")
 	if c.JSON {
 		out := crossplayJSON{
-			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: at, Cells: slices.Concat(x.Cells...),
+			Game: g.Spec().Name, Episodes: ask.Episodes, Seed: ask.Seed, Page: at, Cells: slices.Concat(x.Cells...),
 		}
 		for _, e := range x.Entries {
 			out.Entries = append(out.Entries, e.Name)

@@ -4,24 +4,30 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/plot"
 )
 
 type evalCmd struct {
 	gameFlags
-	lab.EvalConfig
-	JSON bool `help:"Print one JSON object."`
+	Ask  flags[lab.EvalConfig] `embed:""`
+	JSON bool                  `help:"Print one JSON object."`
 }
 
-func (c evalCmd) Run(a *app) error {
+func (c evalCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
 	g, _, err := c.build(a)
 	if err != nil {
 		return err
 	}
 	bar := a.progress("episodes")
-	c.Progress = bar.update
-	out, err := lab.Eval(a.ctx, g, c.EvalConfig)
+	ask.Progress = bar.update
+	out, err := lab.Eval(a.ctx, g, ask)
 	bar.end()
 	if err != nil {
 		return err

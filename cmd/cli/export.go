@@ -4,24 +4,32 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/lab/export"
 )
 
 type exportCmd struct {
-	export.ONNX
-	Format bool `name:"onnx" help:"As ONNX files, the one format there is."`
-	JSON   bool `help:"Print one JSON object."`
+	Run_   string             `arg:"" name:"run" help:"Folder of a run, or of several seeds of it." type:"path" placeholder:"RUN"`
+	Ask    flags[export.ONNX] `embed:""`
+	Format bool               `name:"onnx" help:"As ONNX files, the one format there is."`
+	JSON   bool               `help:"Print one JSON object."`
 }
 
 type exportJSON struct {
 	Runs []export.Result `json:"runs"`
 }
 
-func (c exportCmd) Run(a *app) error {
+func (c exportCmd) Run(a *app, k *kong.Context) error {
 	if !c.Format {
 		return usage("say which format: hop export %s --onnx", c.Run_)
 	}
-	all, err := c.Do(a.lab())
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	ask.Run = c.Run_
+	all, err := ask.Do(a.lab())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/compare"
+	"github.com/hop-marl/hop/lab/export"
+	"github.com/hop-marl/hop/lab/sweep"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/train/prepare"
 )
@@ -52,17 +56,26 @@ func flagTag(f config.Flag) reflect.StructTag {
 	case f.Sets != "" || f.Type.Kind() == reflect.Bool:
 	case isEnum:
 		tag += fmt.Sprintf(" enum:%q default:%q", strings.ReplaceAll(one, ", ", ","), f.Default)
-	case f.Default != "[]" && f.Default != `""`:
-		tag += fmt.Sprintf(" default:%q", f.Default)
+	case f.Type == reflect.TypeFor[config.Seeds]():
+		var seeds config.Seeds
+		if text := strings.NewReplacer("[", "", "]", "", " ", "").Replace(f.Default); seeds.UnmarshalText([]byte(text)) == nil {
+			tag += fmt.Sprintf(" default:%q", seeds)
+		}
+	case f.Default != "[]" && f.Default != `""` && f.Default != ".nan":
+		tag += fmt.Sprintf(" default:%q", strings.NewReplacer("[", "", "]", "").Replace(f.Default))
 	}
 	if f.Unit != "" {
 		tag += fmt.Sprintf(" placeholder:%q", f.Unit)
 	}
-	if f.Type == reflect.TypeFor[prepare.Folder]() || f.Type == reflect.TypeFor[[]prepare.Folder]() {
+	folder := f.Type == reflect.TypeFor[prepare.Folder]() || f.Type == reflect.TypeFor[[]prepare.Folder]()
+	if f.Each || folder {
 		tag += ` sep:"none"`
-		if f.Default == `""` || f.Default == "[]" {
-			tag += ` type:"path"`
-		}
+	}
+	if f.File || folder && (f.Default == `""` || f.Default == "[]") {
+		tag += ` type:"path"`
+	}
+	if f.Need {
+		tag += ` required:""`
 	}
 	return reflect.StructTag(tag)
 }
@@ -192,5 +205,14 @@ func newGrammar() *grammar {
 	g.Pretrain.Response.Ask.from(prepare.DefaultResponse())
 	g.Zoo.Train.Ask.from(prepare.DefaultZoo())
 	g.Adapt.Ask.from(prepare.DefaultAdapt())
+	g.Eval.Ask.from(lab.DefaultEval())
+	g.Oracle.Ask.from(lab.DefaultSolve())
+	g.Crossplay.Ask.from(lab.DefaultCross())
+	g.Ladder.Ask.from(lab.DefaultLadder())
+	g.Compare.Ask.from(compare.Default())
+	g.Export.Ask.from(export.ONNX{})
+	g.Sweep.Run_.Ask.from(sweep.DefaultOptions())
+	g.Sweep.Resume.Ask.from(sweep.DefaultOptions())
+	g.Worker.Ask.from(sweep.Server{})
 	return g
 }

@@ -40,7 +40,7 @@ func (c learnCmd[C]) Run(a *app, k *kong.Context) error {
 
 // responseCmd has a response network learn in a game.
 type responseCmd struct {
-	lab.PythonEnv
+	envFlag
 	Game string                  `help:"Name of the game (hop list games)." default:"staghunt"`
 	Ask  flags[prepare.Response] `embed:""`
 	Set  []string                `help:"Set a field, such as game.size=8 or net.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
@@ -49,7 +49,7 @@ type responseCmd struct {
 
 // Run prints the network's card.
 func (c responseCmd) Run(a *app, k *kong.Context) error {
-	g := gameFlags{PythonEnv: c.PythonEnv, Game: c.Game}
+	g := gameFlags{envFlag: c.envFlag, Game: c.Game}
 	var own []string
 	for _, s := range c.Set {
 		if strings.HasPrefix(s, "game.") {

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/nats-io/nats.go"
 
 	"github.com/hop-marl/hop/cmd/cli/stop"
@@ -32,8 +33,20 @@ type sweepCmd struct {
 	Retry  sweepRetry  `cmd:"" help:"Try jobs again that were given up."`
 }
 
+// sweepFlags say how a sweep is run.
+type sweepFlags struct {
+	Ask   flags[sweep.Options] `embed:""`
+	Token string               `hidden:"" help:"Refused: others could read it."`
+}
+
+func (c sweepFlags) options(k *kong.Context) (sweep.Options, error) {
+	how, err := c.Ask.read(k, nil)
+	how.Token = c.Token
+	return how, err
+}
+
 type sweepRun struct {
-	sweep.Options
+	sweepFlags
 	What   string       `arg:"" help:"A sweep's file, or a preset or spec file whose fields --set varies." placeholder:"FILE|PRESET"`
 	Set    []string     `help:"Set a field; values with commas are each tried, as in game.stags=1,2; repeatable." sep:"none" placeholder:"PATH=VALUES"`
 	Seeds  config.Seeds `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
@@ -42,9 +55,12 @@ type sweepRun struct {
 	JSON   bool         `help:"Print one JSON object."`
 }
 
-func (c sweepRun) Run(a *app) error {
+func (c sweepRun) Run(a *app, k *kong.Context) error {
+	how, err := c.options(k)
+	if err != nil {
+		return err
+	}
 	var f *sweep.File
-	var err error
 	if strings.HasSuffix(c.What, ".yaml") && len(c.Set) == 0 && isSweep(c.What) {
 		f, err = sweep.ReadFile(c.What)
 	} else {
@@ -82,7 +98,7 @@ func (c sweepRun) Run(a *app) error {
 		}
 		return nil
 	}
-	if err := c.Check(); err != nil {
+	if err := how.Check(); err != nil {
 		return usageError{err}
 	}
 	if err := s.Write(c.Out); err != nil {
@@ -91,7 +107,7 @@ func (c sweepRun) Run(a *app) error {
 	if err := s.Sign(l, c.Out); err != nil {
 		fmt.Fprintln(a.err, "note:", err)
 	}
-	return goOn(a, c.Options, c.Out, c.JSON)
+	return goOn(a, how, c.Out, c.JSON)
 }
 
 // isSweep tells a sweep's file from a spec's by its fields.
@@ -182,17 +198,21 @@ func sweepText(a *app, x *sweep.Index) error {
 }
 
 type sweepResume struct {
-	sweep.Options
+	sweepFlags
 	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
 	JSON bool   `help:"Print one JSON object."`
 }
 
-func (c sweepResume) Run(a *app) error {
-	if err := c.Check(); err != nil {
+func (c sweepResume) Run(a *app, k *kong.Context) error {
+	how, err := c.options(k)
+	if err != nil {
+		return err
+	}
+	if err := how.Check(); err != nil {
 		return usageError{err}
 	}
-	c.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
-	return goOn(a, c.Options, c.Dir, c.JSON)
+	how.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
+	return goOn(a, how, c.Dir, c.JSON)
 }
 
 type sweepCancel struct {
@@ -232,16 +252,22 @@ func (c sweepRetry) Run(a *app) error {
 }
 
 type workerCmd struct {
-	sweep.Server
-	Slots  int      `help:"Jobs at once; 0: as many as there are cores." default:"0"`
-	Cores  int      `help:"Cores that jobs may use; 0: all." default:"0"`
-	Labels []string `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
-	Dir    string   `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
-	Leash  bool     `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
+	Ask    flags[sweep.Server] `embed:""`
+	Token  string              `hidden:"" help:"Refused: others could read it."`
+	Slots  int                 `help:"Jobs at once; 0: as many as there are cores." default:"0"`
+	Cores  int                 `help:"Cores that jobs may use; 0: all." default:"0"`
+	Labels []string            `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
+	Dir    string              `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
+	Leash  bool                `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
 }
 
-func (c workerCmd) Run(a *app) error {
-	if c.Connect == "" {
+func (c workerCmd) Run(a *app, k *kong.Context) error {
+	server, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	server.Token = c.Token
+	if server.Connect == "" {
 		return usage("a worker needs --connect, the address that hop sweep --listen prints")
 	}
 	if c.Dir == "" {
@@ -255,17 +281,17 @@ func (c workerCmd) Run(a *app) error {
 	if c.Cores > 0 {
 		w.Cores = c.Cores
 	}
-	nc, token, err := c.Join(w.Name)
+	nc, token, err := server.Join(w.Name)
 	if err != nil {
 		return usageError{err}
 	}
 	defer nc.Close()
 	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
 		if err != nil {
-			w.Log("%s is away: %v; waiting for it", hub.Without(c.Connect), err)
+			w.Log("%s is away: %v; waiting for it", hub.Without(server.Connect), err)
 		}
 	})
-	nc.SetReconnectHandler(func(*nats.Conn) { w.Log("%s is back", hub.Without(c.Connect)) })
+	nc.SetReconnectHandler(func(*nats.Conn) { w.Log("%s is back", hub.Without(server.Connect)) })
 	fmt.Fprintf(a.err, "worker %s: %s, build %s; Ctrl-C lets its jobs move on\n", w.Name, plot.Count(w.Cores, "core"), w.Build)
 	ctx, leave := context.WithCancelCause(a.ctx)
 	defer leave(nil)

@@ -13,7 +13,7 @@ import (
 )
 
 type trainCmd struct {
-	lab.PythonEnv
+	envFlag
 	What    string       `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
 	Set     []string     `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds   config.Seeds `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores. With --resume: those missing are added." default:"1"`
@@ -70,7 +70,7 @@ func (c trainCmd) spec(reg *spec.Registry) (spec.Spec, error) {
 	if c.Steps > 0 {
 		c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
 	}
-	sp, err := reg.Load(c.Preset(reg, c.What, c.Set))
+	sp, err := reg.Load(c.Env.Preset(reg, c.What, c.Set))
 	if err != nil {
 		err = usageError{err}
 	}

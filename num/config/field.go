@@ -20,6 +20,10 @@
 //
 //	Kind string  `yaml:"kind" doc:"..." oneof:"none|latent|classes"`
 //	Mix  float64 `yaml:"mix" doc:"..." range:"0..1" when:"latent|classes"`
+//
+// need:"yes" is a field that must not be empty. A command has a flag for every field (Flags);
+// flag:"-" is one for which it has an argument, flag:"each" a list that is typed one by one,
+// flag:"file" a path.
 package config
 
 import (
@@ -122,6 +126,8 @@ func check(v reflect.Value, path string) (errs []error) {
 			return
 		}
 		switch want := wanted(l.f.Tag); {
+		case l.f.Tag.Get("need") != "" && (l.v.IsZero() || l.v.Kind() == reflect.Slice && l.v.Len() == 0):
+			errs = append(errs, &Fault{Path: l.path, Value: "empty", Want: l.f.Tag.Get("doc")})
 		case !finite(l.v):
 			errs = append(errs, &Fault{Path: l.path, Value: show(l.v), Want: strings.TrimSuffix("a finite number of 32 bits, "+want, ", ")})
 		case !fits(l.f.Tag, l.v):

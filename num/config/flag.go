@@ -14,6 +14,9 @@ type Flag struct {
 	Name string       // without its dashes
 	Sets string       // what the field becomes, of a flag that takes no value
 	Type reflect.Type // of the field
+	Need bool         // it must be given
+	Each bool         // a list that is typed one by one
+	File bool         // a path
 }
 
 // Short is a flag for a field that is not at the top, or for one of its values.
@@ -26,10 +29,12 @@ func Flags(v any) []Flag {
 	var list []Flag
 	i, infos := 0, ListAll(v)
 	walk(reflect.ValueOf(v).Elem(), leaf{}, func(l leaf) {
-		f := Flag{Info: infos[i], Name: strings.ReplaceAll(l.path, "_", "-"), Type: l.f.Type}
+		how := l.f.Tag.Get("flag")
+		f := Flag{Info: infos[i], Name: strings.ReplaceAll(l.path, "_", "-"), Type: l.f.Type, Need: l.f.Tag.Get("need") != "",
+			Each: how == "each", File: how == "file"}
 		i++
 		all[l.path] = f
-		if !strings.Contains(l.path, ".") {
+		if how != "-" && !strings.Contains(l.path, ".") {
 			list = append(list, f)
 		}
 	})

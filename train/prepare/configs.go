@@ -55,7 +55,7 @@ func (c *Collect) Met() []string { return slices.Concat(c.Mix, c.Among, c.Team) 
 
 // MOA says how a model of what others do next learns.
 type MOA struct {
-	Data               Folder `yaml:"data" doc:"folder of a dataset" unit:"DIR"`
+	Data               Folder `yaml:"data" doc:"folder of a dataset" unit:"DIR" need:"yes"`
 	pretrain.MOAConfig `yaml:",inline"`
 	CVAE               Folder `yaml:"cvae" doc:"folder of hop pretrain cvae, the inference of goals; for condition kind" unit:"RUN"`
 	Beside             Folder `yaml:"beside" doc:"run whose agents' own models of each other are scored on the same rows" unit:"RUN"`
@@ -66,7 +66,7 @@ type MOA struct {
 func DefaultMOA() MOA { return MOA{MOAConfig: pretrain.DefaultMOA(), Seed: 1} }
 
 // Validate returns everything that is wrong, joined.
-func (c *MOA) Validate() error { return sound(c, c.MOAConfig.Validate(), needs("data", c.Data)) }
+func (c *MOA) Validate() error { return sound(c, c.MOAConfig.Validate()) }
 
 // Plain returns the defaults: convolutions read the board as it is.
 func (c *MOA) Plain() Config {
@@ -87,7 +87,7 @@ func (c *MOA) Short() []config.Short {
 
 // Sequence says how a model that reads whole lives learns.
 type Sequence struct {
-	Data                    Folder `yaml:"data" doc:"folder of a dataset of lives (hop collect --life)" unit:"DIR"`
+	Data                    Folder `yaml:"data" doc:"folder of a dataset of lives (hop collect --life)" unit:"DIR" need:"yes"`
 	pretrain.SequenceConfig `yaml:",inline"`
 	Beside                  []Folder `yaml:"beside" doc:"folder of another hop pretrain sequence, scored on the same lives" unit:"RUN"`
 	Seed                    uint64   `yaml:"seed" doc:"all random numbers follow from it; the same seed holds out the same lives of a dataset"`
@@ -98,7 +98,7 @@ func DefaultSequence() Sequence { return Sequence{SequenceConfig: pretrain.Defau
 
 // Validate returns everything that is wrong, joined.
 func (c *Sequence) Validate() error {
-	return sound(c, c.SequenceConfig.Validate(), needs("data", c.Data))
+	return sound(c, c.SequenceConfig.Validate())
 }
 
 // Plain returns the defaults.
@@ -114,7 +114,7 @@ func (c *Sequence) Short() []config.Short {
 
 // VAE says how codes of states are learnt.
 type VAE struct {
-	Data               Folder `yaml:"data" doc:"folder of a dataset" unit:"DIR"`
+	Data               Folder `yaml:"data" doc:"folder of a dataset" unit:"DIR" need:"yes"`
 	pretrain.VAEConfig `yaml:",inline"`
 	Seed               uint64 `yaml:"seed" doc:"all random numbers follow from it; the same seed holds out the same episodes of a dataset"`
 }
@@ -123,7 +123,7 @@ type VAE struct {
 func DefaultVAE(loss string) VAE { return VAE{VAEConfig: pretrain.DefaultVAE(loss), Seed: 1} }
 
 // Validate returns everything that is wrong, joined.
-func (c *VAE) Validate() error { return sound(c, c.VAEConfig.Validate(), needs("data", c.Data)) }
+func (c *VAE) Validate() error { return sound(c, c.VAEConfig.Validate()) }
 
 // Plain returns the defaults, which follow from the loss.
 func (c *VAE) Plain() Config {
@@ -142,8 +142,8 @@ func (c *VAE) Short() []config.Short {
 
 // CVAE says how the inference of subgoals from history is learnt.
 type CVAE struct {
-	Data                Folder `yaml:"data" doc:"folder of a dataset" unit:"DIR"`
-	VAE                 Folder `yaml:"vae" doc:"run of hop pretrain vae whose codes are the subgoals" unit:"RUN"`
+	Data                Folder `yaml:"data" doc:"folder of a dataset" unit:"DIR" need:"yes"`
+	VAE                 Folder `yaml:"vae" doc:"run of hop pretrain vae whose codes are the subgoals" unit:"RUN" need:"yes"`
 	pretrain.CVAEConfig `yaml:",inline"`
 	Seed                uint64 `yaml:"seed" doc:"all random numbers follow from it; the same seed holds out the same episodes of a dataset"`
 }
@@ -153,7 +153,7 @@ func DefaultCVAE() CVAE { return CVAE{CVAEConfig: pretrain.DefaultCVAE(), Seed: 
 
 // Validate returns everything that is wrong, joined.
 func (c *CVAE) Validate() error {
-	return sound(c, c.CVAEConfig.Validate(), needs("data", c.Data), needs("vae", c.VAE))
+	return sound(c, c.CVAEConfig.Validate())
 }
 
 // Plain returns the defaults.
@@ -164,7 +164,7 @@ func (c *CVAE) Met() []string { return nil }
 
 // World says how a model of the rules learns.
 type World struct {
-	Data                 []Folder `yaml:"data" doc:"folders of datasets, all of one game" unit:"DIR"`
+	Data                 []Folder `yaml:"data" doc:"folders of datasets, all of one game" unit:"DIR" need:"yes"`
 	pretrain.WorldConfig `yaml:",inline"`
 	Probe                int    `yaml:"probe" doc:"steps of new episodes, by teams of all bots, to look for illegal transitions in" range:"1.."`
 	Plays                int    `yaml:"plays" doc:"random plays to follow on the model's own predictions, step after step" range:"1.."`
@@ -180,14 +180,7 @@ func DefaultWorld() World {
 
 // Validate returns everything that is wrong, joined.
 func (c *World) Validate() error {
-	errs := []error{c.WorldConfig.Validate()}
-	for _, d := range c.Data {
-		errs = append(errs, needs("data", d))
-	}
-	if len(c.Data) == 0 {
-		errs = append(errs, needs("data", ""))
-	}
-	return sound(c, errs...)
+	return sound(c, c.WorldConfig.Validate())
 }
 
 // Plain returns the defaults.
@@ -310,11 +303,6 @@ func (c *Adapt) Teams() (list [][]string) {
 		list = append(list, strings.Split(t, ","))
 	}
 	return list
-}
-
-// needs refuses a folder that is not named.
-func needs(path string, f Folder) error {
-	return config.Need(f != "", path, string(f), "a folder, or {NAME} for that of a stage")
 }
 
 // sound returns what tags find wrong with a config, and what else does.
