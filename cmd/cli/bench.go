@@ -257,12 +257,12 @@ func (c benchScaleCmd) Run(a *app) error {
 	quiet := *a
 	quiet.err = io.Discard // what trainings say
 	bar := a.progress("jobs")
-	defer bar.end()
+	defer bar.End()
 	l := quiet.lab()
 	said := l.Watch
 	l.Watch = func(n lab.News) {
 		if n.Kind == lab.Counted && n.Text == "jobs" && n.Of > 0 {
-			bar.update(n.At, n.Of)
+			bar.Update(n.At, n.Of)
 			return
 		}
 		said(n)

@@ -38,9 +38,9 @@ func (c crossplayCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	bar := a.progress("episodes")
-	ask.Entries, ask.Progress = c.Entries, bar.update
+	ask.Entries, ask.Progress = c.Entries, bar.Update
 	x, g, err := a.lab().Crossplay(a.ctx, ask)
-	bar.end()
+	bar.End()
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ func (c evalCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	bar := a.progress("episodes")
-	ask.Progress = bar.update
+	ask.Progress = bar.Update
 	out, err := lab.Eval(a.ctx, g, ask)
-	bar.end()
+	bar.End()
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/hop-marl/hop/cmd/cli/board"
 	"github.com/hop-marl/hop/cmd/cli/complete"
 	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/game"
@@ -80,12 +81,18 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	watch := a.view()
+	watch := board.Watch(a.in, a.err, stop.Now)
 	if a.reg.Runs != nil {
 		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
 	}
 	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch}
 }
+
+// terminal says whether progress goes to a terminal.
+func (a *app) terminal() bool { return board.Terminal(a.err) }
+
+// progress begins to show work; End must be called.
+func (a *app) progress(what string) *board.Progress { return board.Begin(a.err, what) }
 
 // reading returns the app with runs read as its command line says: every checkpoint that
 // is used is named, an older one than the newest only if that was accepted, and what
@@ -184,7 +191,7 @@ func notNegative(k *kong.Context) error {
 // run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
 	if !a.terminal() {
-		a.err = &shared{Writer: a.err} // progress keeps time beside the work
+		a.err = &board.Shared{Writer: a.err} // progress keeps time beside the work
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}

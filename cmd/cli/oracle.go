@@ -26,9 +26,9 @@ func (c oracleCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	bar := a.progress("starts")
-	ask.Progress = bar.update
+	ask.Progress = bar.Update
 	out, err := lab.Solve(a.ctx, g, ask)
-	bar.end()
+	bar.End()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package board
 
 import (
 	"fmt"
@@ -9,16 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hop-marl/hop/cmd/cli/board"
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/plot"
 )
 
-// progress shows how far a loop is, how fast it goes and the time left: a live line
+// Progress shows how far a loop is, how fast it goes and the time left: a live line
 // on a terminal, a plain line every ten seconds elsewhere. It keeps time itself, so
 // that work whose parts take long is seen to go on.
-type progress struct {
+type Progress struct {
 	w     io.Writer
 	all   *lines // what is shown beside it
 	stage string // whose work it is, "" for none
@@ -36,27 +34,27 @@ type progress struct {
 // lines are what is counted at the same time: stages run side by side.
 type lines struct {
 	mu    sync.Mutex
-	list  []*progress
+	list  []*Progress
 	board bool // a training is shown, with all else that a terminal has room for
 }
 
 // set adds or removes one, and clears a terminal's live line.
-func (l *lines) set(p *progress, there bool) {
+func (l *lines) set(p *Progress, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if there {
 		l.list = append(l.list, p)
 		return
 	}
-	l.list = slices.DeleteFunc(l.list, func(q *progress) bool { return q == p })
+	l.list = slices.DeleteFunc(l.list, func(q *Progress) bool { return q == p })
 }
 
 // clear clears a terminal's live line, if there is one, for others to write there.
-func (l *lines) clear(a *app) {
+func (l *lines) clear(w io.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.list) > 0 && !l.board && a.terminal() {
-		fmt.Fprint(a.err, "\r\x1b[K")
+	if len(l.list) > 0 && !l.board && Terminal(w) {
+		fmt.Fprint(w, "\r\x1b[K")
 	}
 }
 
@@ -70,7 +68,7 @@ func (l *lines) show(board bool) bool {
 }
 
 // text is the live line, if p is who writes it: the first of all.
-func (l *lines) text(p *progress, now time.Time, wide int) (string, bool) {
+func (l *lines) text(p *Progress, now time.Time, wide int) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.board || len(l.list) == 0 || l.list[0] != p {
@@ -83,12 +81,12 @@ func (l *lines) text(p *progress, now time.Time, wide int) (string, bool) {
 	return strings.Join(parts, " | "), true
 }
 
-// progress begins to show work; end must be called.
-func (a *app) progress(what string) *progress { return a.count(&lines{}, "", what) }
+// Begin begins to show work; End must be called.
+func Begin(w io.Writer, what string) *Progress { return begin(w, &lines{}, "", what) }
 
-// count is progress beside other work, for a stage.
-func (a *app) count(all *lines, stage, what string) *progress {
-	p := &progress{w: a.err, all: all, stage: stage, what: what, tty: a.terminal(), start: time.Now(), quit: make(chan struct{})}
+// begin is Begin beside other work, for a stage.
+func begin(w io.Writer, all *lines, stage, what string) *Progress {
+	p := &Progress{w: w, all: all, stage: stage, what: what, tty: Terminal(w), start: time.Now(), quit: make(chan struct{})}
 	all.set(p, true)
 	every := 10 * time.Second
 	if p.tty {
@@ -109,24 +107,21 @@ func (a *app) count(all *lines, stage, what string) *progress {
 	return p
 }
 
-// shared is a writer that goroutines may share, as a file is.
-type shared struct {
+// Shared is a writer that goroutines may share, as a file is.
+type Shared struct {
 	mu sync.Mutex
 	io.Writer
 }
 
 // Write writes all of b before anybody else writes.
-func (s *shared) Write(b []byte) (int, error) {
+func (s *Shared) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Writer.Write(b)
 }
 
-// terminal says whether progress goes to a terminal.
-func (a *app) terminal() bool { return board.Terminal(a.err) }
-
-// update takes in how much is done.
-func (p *progress) update(done, total int) {
+// Update takes in how much is done.
+func (p *Progress) Update(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if done != p.done {
@@ -135,18 +130,18 @@ func (p *progress) update(done, total int) {
 	p.done, p.total = done, total
 }
 
-func (p *progress) show(now time.Time) {
+func (p *Progress) show(now time.Time) {
 	if !p.tty {
 		fmt.Fprintln(p.w, p.text(now, math.MaxInt))
 		return
 	}
-	if text, mine := p.all.text(p, now, board.Width(p.w)-1); mine { // a longer one would not be cleared
+	if text, mine := p.all.text(p, now, Width(p.w)-1); mine { // a longer one would not be cleared
 		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
 	}
 }
 
 // text is its line, and whose it is.
-func (p *progress) text(now time.Time, wide int) string {
+func (p *Progress) text(now time.Time, wide int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stage == "" {
@@ -157,7 +152,7 @@ func (p *progress) text(now time.Time, wide int) string {
 
 // line says how far it is, more briefly if that has more than wide letters. The time
 // left is counted from when the latest part was done.
-func (p *progress) line(now time.Time, wide int) string {
+func (p *Progress) line(now time.Time, wide int) string {
 	so := now.Sub(p.start).Round(time.Second)
 	switch {
 	case p.total == 0:
@@ -181,8 +176,8 @@ func (p *progress) line(now time.Time, wide int) string {
 	return until
 }
 
-// end stops showing and clears the live line.
-func (p *progress) end() {
+// End stops showing and clears the live line.
+func (p *Progress) End() {
 	close(p.quit)
 	p.gone.Wait()
 	p.all.set(p, false)
@@ -191,77 +186,80 @@ func (p *progress) end() {
 	}
 }
 
-// view returns what shows how a lab's work goes, stages beside each other.
-func (a *app) view() func(lab.News) {
-	all, stages := &lines{}, map[string]*shown{}
+// Watch returns what shows how a lab's work goes on w, stages beside each other. The live view
+// of a training reads keys from in, and calls abort at the second wish to stop.
+func Watch(in io.Reader, w io.Writer, abort func()) func(lab.News) {
+	all, stages := &lines{}, map[string]*view{}
 	var mu sync.Mutex
 	return func(n lab.News) {
 		mu.Lock()
-		s := stages[n.Stage]
-		if s == nil {
-			s = &shown{app: a, all: all, stage: n.Stage}
-			stages[n.Stage] = s
+		v := stages[n.Stage]
+		if v == nil {
+			v = &view{in: in, w: w, abort: abort, all: all, stage: n.Stage}
+			stages[n.Stage] = v
 		}
 		mu.Unlock()
-		s.news(n)
+		v.news(n)
 	}
 }
 
-// shown is what is shown of a stage's work, or of work that is of none.
-type shown struct {
-	*app
+// view is what is shown of a stage's work, or of work that is of none.
+type view struct {
+	in    io.Reader
+	w     io.Writer
+	abort func()
 	all   *lines
 	stage string
-	board *board.Board
-	count *progress
+	board *Board
+	count *Progress
 }
 
-func (s *shown) news(n lab.News) {
+func (v *view) news(n lab.News) {
 	switch n.Kind {
 	case lab.Counted:
 		switch {
-		case n.Of == 0 && s.count != nil:
-			s.count.end()
-			s.count = nil
+		case n.Of == 0 && v.count != nil:
+			v.count.End()
+			v.count = nil
 		case n.Of > 0:
-			if s.count == nil {
-				s.count = s.app.count(s.all, s.stage, n.Text)
+			if v.count == nil {
+				v.count = begin(v.w, v.all, v.stage, n.Text)
 			}
-			s.count.update(n.At, n.Of)
+			v.count.Update(n.At, n.Of)
 		}
 	case lab.Said:
-		s.all.clear(s.app)
-		fmt.Fprintln(s.err, n.Text)
+		v.all.clear(v.w)
+		fmt.Fprintln(v.w, n.Text)
 	case lab.Staged:
-		s.all.clear(s.app)
-		fmt.Fprintf(s.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
+		v.all.clear(v.w)
+		fmt.Fprintf(v.w, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
 	case lab.Begun:
 		t := n.Training
-		if s.all.clear(s.app); s.all.show(true) { // of trainings side by side, which are stages, the first is shown
-			s.board = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: stop.Now}, s.in, s.err,
-				n.Stop)
+		if v.all.clear(v.w); v.all.show(true) { // of trainings side by side, which are stages, the first is shown
+			setup := Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: v.abort}
+			v.board = New(setup, v.in, v.w, n.Stop)
 		}
 	case lab.Noted:
-		if s.board == nil {
-			s.all.clear(s.app)
-			fmt.Fprintln(s.err, "note:", n.Text)
+		if v.board == nil {
+			v.all.clear(v.w)
+			fmt.Fprintln(v.w, "note:", n.Text)
 			return
 		}
-		s.board.Note(n.Text)
+		v.board.Note(n.Text)
 	}
-	if s.board == nil {
+	if v.board == nil {
 		return
 	}
 	switch n.Kind {
 	case lab.Learnt:
-		s.board.Update(n.Seed, n.Progress)
+		v.board.Update(n.Seed, n.Progress)
 	case lab.Scoring:
-		s.board.Scoring(n.Seed, n.At, n.Of)
+		v.board.Scoring(n.Seed, n.At, n.Of)
 	case lab.Scored:
-		s.board.Done(n.Seed, n.Mean)
+		v.board.Done(n.Seed, n.Mean)
 	case lab.Ended:
-		s.board.End()
-		s.all.show(false)
-		s.board = nil
+		v.board.End()
+		v.all.show(false)
+		v.board = nil
 	}
 }
