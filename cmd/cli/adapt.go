@@ -3,13 +3,10 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/lab/report/adapted"
-	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/train/prepare"
 )
 
@@ -47,38 +44,6 @@ func (c adaptCmd) Run(a *app, k *kong.Context) error {
 	case c.JSON:
 		return a.emit(table)
 	}
-	return adaptText(a, table)
-}
-
-func adaptText(a *app, t *adapted.Table) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(a.out, "%s\n\n", strings.Join(t.Headlines(), "\n"))
-	fmt.Fprintf(a.out, "%s; last %d of %d steps; intervals (95 %%) %s\n\n", t.Words, t.Last, t.Steps, t.Over())
-	fmt.Fprintln(w, "against\twho\tscore\t95 %\tbest response\trandom\tnormalised\t95 %\tregret\tfirst episode\tco-players")
-	for _, r := range t.Table {
-		for i, l := range r.Lines() {
-			first, note := "", r.Acquainted(l.VS)
-			if i == 0 {
-				first = fmt.Sprintf("%.3f", r.First)
-			}
-			if i > 0 && r.Back != nil {
-				note += "; " + r.Recovery()
-			}
-			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\n", r.Part(i), r.Run, l.Score, between(l.CI),
-				l.BestResponse, l.BestName, l.Random, plot.Number(l.Share()), between(l.NormalisedCI), l.Regret, first, note)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	heads, rows := t.Readings()
-	if len(rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(w, "\n"+strings.Join(heads, "\t"))
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	fmt.Fprintf(w, "\n%s\n", adapted.ReadingLegend)
-	return w.Flush()
+	_, err = fmt.Fprint(a.out, table.Text())
+	return err
 }

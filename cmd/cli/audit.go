@@ -11,7 +11,6 @@ import (
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/config"
-	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -112,7 +111,11 @@ func (c auditCmd) foreign(a *app) error {
 
 // show writes the page and the result.
 func (c auditCmd) show(a *app, r *audit.Result, name string) error {
-	page, err := c.write(r, name)
+	dir, err := lab.NewFolder(c.Out, "audit-"+name)
+	if err != nil {
+		return err
+	}
+	page, err := r.Write(dir, c.command())
 	if err != nil {
 		return err
 	}
@@ -122,26 +125,9 @@ func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 			Page string `json:"page"`
 		}{r, page})
 	}
-	fmt.Fprint(a.out, auditText(r, c.Data+c.Trajectories != ""))
+	fmt.Fprint(a.out, r.Text(c.Data+c.Trajectories != ""))
 	_, err = fmt.Fprintf(a.out, "\nPage: %s\n", page)
 	return err
-}
-
-// write puts the page and the numbers into a folder of their own.
-func (c auditCmd) write(r *audit.Result, name string) (string, error) {
-	dir, err := lab.NewFolder(c.Out, "audit-"+name)
-	if err != nil {
-		return "", err
-	}
-	html, err := r.Page(c.command())
-	if err != nil {
-		return "", err
-	}
-	page := filepath.Join(dir, "audit.html")
-	if err := disk.Write(page, html); err != nil {
-		return "", fmt.Errorf("writing the page: %w", err)
-	}
-	return page, disk.WriteJSON(filepath.Join(dir, "audit.json"), r)
 }
 
 // command is how to do it again.
@@ -157,52 +143,4 @@ func (c auditCmd) command() string {
 		command += " --set " + s
 	}
 	return command + " --seeds " + c.Seeds.String()
-}
-
-// auditText is the terminal's page; foreign: of trajectories of other code.
-func auditText(r *audit.Result, foreign bool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Audit of %s: %s", r.Subject, strings.ToUpper(r.Verdict.String()))
-	if r.Module != "" {
-		fmt.Fprintf(&b, " in %s", r.Module)
-	}
-	fmt.Fprintf(&b, "\n%s\n", r.Says)
-	if r.Next != "" {
-		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
-	}
-	if r.Verdict == check.Pass && !foreign {
-		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
-	}
-	for i, name := range audit.Steps {
-		asked, good := 0, 0
-		var lines []string
-		for _, f := range r.Findings {
-			if f.Step != i {
-				continue
-			}
-			if asked++; f.Status == check.Pass {
-				good++
-				continue
-			}
-			module := f.Module
-			if module == "" {
-				module = "symptom"
-			}
-			lines = append(lines, fmt.Sprintf("  %-7s %-10s %s", f.Status, module, f.Says))
-			if f.Status == check.NotAsked {
-				continue
-			}
-			for k, row := range f.Evidence {
-				if k == 4 {
-					lines = append(lines, fmt.Sprintf("%21s%d more in the page", "", len(f.Evidence)-k))
-					break
-				}
-				lines = append(lines, fmt.Sprintf("%21s%s: %.4g, wanted %.4g", "", row.Label, row.Value, row.Wanted))
-			}
-		}
-		if asked > 0 {
-			fmt.Fprintf(&b, "\n%s  %d passed\n%s", name, good, strings.Join(append(lines, ""), "\n"))
-		}
-	}
-	return b.String()
 }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 
@@ -62,33 +60,6 @@ func (c compareCmd) show(a *app, res *report.Comparison, page string) error {
 		}
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "%s\n\n", res.Headline())
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "variant\tmean\t95 %\tIQM\tdifference\t95 %\twins\treached\tsteps to\tprocessor\t\n")
-	for i, x := range res.Variants {
-		fmt.Fprintf(w, "%s\t%.3f\t%s\t%.3f\t", x.Name, x.Mean, between(x.CI), x.IQM)
-		if i == 0 {
-			fmt.Fprint(w, "\t\t\t")
-		} else {
-			fmt.Fprintf(w, "%+.3f\t%s\t%.0f %%\t", x.Diff, between(x.DiffCI), 100*res.Improve[i][0].P)
-		}
-		fmt.Fprintf(w, "%d of %d\t%s\t%s\t\n", x.Reached, len(x.Seeds), x.Short(), x.Time())
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, n := range res.Notes {
-		fmt.Fprintf(a.out, "note: %s\n", n)
-	}
-	_, err := fmt.Fprintf(a.out,
-		"\nDifferences and wins are to %s. Intervals: Student's and Welch's over seeds. "+
-			"Steps and processor time are to a return of %.3f.\nOpen the page: %s\n", res.Variants[0].Name, res.Threshold, page)
+	_, err := fmt.Fprintf(a.out, "%s\nOpen the page: %s\n", res.Text(), page)
 	return err
-}
-
-func between(ci stats.Interval) string {
-	if math.IsInf(ci[0], 0) || math.IsNaN(ci[0]) {
-		return "–"
-	}
-	return fmt.Sprintf("%.3f to %.3f", ci[0], ci[1])
 }

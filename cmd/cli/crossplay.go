@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/cross"
-	"github.com/hop-marl/hop/num/plot"
 )
 
 type crossplayCmd struct {
@@ -77,34 +75,6 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossCon
 		}
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "%s: rows join teams of columns; what the newcomer gets / what each of the others gets\n\n", x.Game)
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "newcomer\t")
-	for _, e := range x.Entries {
-		fmt.Fprintf(w, "%s\t", e.Name)
-	}
-	fmt.Fprintln(w)
-	for i, row := range x.Cells {
-		fmt.Fprintf(w, "%s\t", x.Entries[i].Name)
-		for _, cell := range row {
-			if cell.Missing != "" {
-				fmt.Fprint(w, "–\t")
-				continue
-			}
-			fmt.Fprintf(w, "%.3f ± %s / %.3f\t", cell.Own.Mean, plot.Number(cell.Own.Half()), cell.Others.Mean)
-		}
-		fmt.Fprintln(w)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, why := range x.Absent() {
-		fmt.Fprintf(a.out, "\nNot played where there is a dash: %s.", why)
-	}
-	over := "starts"
-	if x.Seeded() {
-		over = "pairs of seeds, or over starts where neither has several seeds"
-	}
-	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, at)
+	_, err := fmt.Fprintf(a.out, "%s\nOpen the page: %s\n", x.Text(), at)
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -172,29 +171,11 @@ func (c sweepStatus) Run(a *app) error {
 	if c.JSON {
 		return a.emit(x)
 	}
-	if err := sweepText(a, x); err != nil || x.Ended || sweep.AtWork(c.Dir) {
+	if _, err := fmt.Fprint(a.out, x.Text()); err != nil || x.Ended || sweep.AtWork(c.Dir) {
 		return err
 	}
 	fmt.Fprintf(a.out, "\nNo coordinator is at work on it. Go on with: hop sweep resume %s\n", c.Dir)
 	return nil
-}
-
-// sweepText prints a sweep's jobs.
-func sweepText(a *app, x *sweep.Index) error {
-	fmt.Fprintf(a.out, "%s\n\n", x.Line())
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "phase\tjob\ttries\tworker\tprocessor s\t")
-	for _, e := range x.Jobs {
-		why := e.Why
-		if why == "" {
-			why = e.Line
-		}
-		if e.Again != "" {
-			why = strings.TrimSpace(why + " (done again: " + e.Again + ")")
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.1f\t%s\n", e.Phase, e.Name, e.Attempt, e.Worker, e.Cost.CPU, why)
-	}
-	return w.Flush()
 }
 
 type sweepResume struct {

@@ -3,12 +3,10 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/train/prepare"
 )
 
@@ -57,7 +55,8 @@ func (c zooTrainCmd) Run(a *app, k *kong.Context) error {
 	if c.JSON {
 		return a.emit(zooJSON{Zoo: c.Out, Members: list})
 	}
-	return zooTable(a, list)
+	_, err = fmt.Fprint(a.out, a.lab().ZooText(list))
+	return err
 }
 
 type zooListCmd struct {
@@ -77,27 +76,6 @@ func (c zooListCmd) Run(a *app) error {
 		fmt.Fprintf(a.out, "%s holds no co-players; train some with: hop zoo train --out %s\n", c.Out, c.Out)
 		return nil
 	}
-	return zooTable(a, list)
-}
-
-func zooTable(a *app, list []lab.ZooEntry) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tkind\tage\theld out\tmean\tagents\tenv steps\tgame\tfolder")
-	for _, e := range list {
-		var agents []string
-		for _, x := range e.Agents {
-			agents = append(agents, fmt.Sprintf("%.2f", x))
-		}
-		mean := e.Status
-		if e.Status == "done" {
-			mean = fmt.Sprintf("%.3f", e.Mean)
-		}
-		held := ""
-		if e.HeldOut {
-			held = "held out"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Kind, e.Age, held, mean, strings.Join(agents, " "),
-			plot.Short(float64(e.EnvSteps)), a.lab().GameWords(e.Game), e.Run)
-	}
-	return w.Flush()
+	_, err = fmt.Fprint(a.out, a.lab().ZooText(list))
+	return err
 }
