@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,6 +115,34 @@ func (l *Lab) RunSpec(dir string) (spec.Spec, error) {
 		return spec.Spec{}, err
 	}
 	return l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
+}
+
+// SpecOf returns what a preset, a spec file or the folder of a run resolves to, with fields set.
+func (l *Lab) SpecOf(what string, sets []string) (spec.Spec, error) {
+	if at, err := os.Stat(what); err != nil || !at.IsDir() {
+		s, err := l.Reg.Load(what, sets)
+		if err != nil {
+			err = Misuse{err}
+		}
+		return s, err
+	}
+	dirs, err := Folders(what)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	s, err := l.RunSpec(dirs[0])
+	if err != nil {
+		return s, err
+	}
+	for _, set := range sets {
+		if err := s.Set(set); err != nil {
+			return s, Misused("--set %s: %w", set, err)
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return s, Misuse{err}
+	}
+	return s, nil
 }
 
 // NewGame builds a game with parameters such as game.size=8, and returns the part

@@ -11,7 +11,6 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 // LadderConfig says what is taken apart.
@@ -105,14 +104,14 @@ func (l *Lab) Ladder(ctx context.Context, c LadderConfig) (*ladder.Report, error
 // Climbable refuses what does not plan, a PPO that there is not, and co-players whom
 // the game does not know.
 func (l *Lab) Climbable(c LadderConfig) error {
-	spec, err := l.specOf(c.What, c.Set)
+	spec, err := l.SpecOf(c.What, c.Set)
 	if err == nil {
 		_, err = ladder.Rungs(spec)
 	}
 	if err != nil {
 		return Misuse{err}
 	}
-	ppo, err := l.specOf(c.PPO, nil)
+	ppo, err := l.SpecOf(c.PPO, nil)
 	if err != nil {
 		return Wrong(err, "--ppo", c.PPO)
 	}
@@ -131,14 +130,6 @@ func (l *Lab) Climbable(c LadderConfig) error {
 		}
 	}
 	return SameGame(&spec, &ppo)
-}
-
-// specOf returns the spec of a preset, a file or a run's folder.
-func (l *Lab) specOf(what string, sets []string) (spec.Spec, error) {
-	if dirs, err := Folders(what); err == nil {
-		return l.RunSpec(dirs[0])
-	}
-	return l.Reg.Load(what, sets)
 }
 
 // runs returns a run's folders, after training it if it is a spec.

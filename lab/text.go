@@ -57,3 +57,37 @@ func (out *Evaluation) Text(goals []string) string {
 	w.Flush()
 	return b.String()
 }
+
+// Text is what final agents got, for a terminal; episodes are those that each seed was scored on.
+func (out *Trained) Text(episodes int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s: %d fresh episodes of the true game for each seed, actions sampled\n\n", out.Preset, episodes)
+	for _, s := range out.Seeds {
+		fmt.Fprintf(&b, "  seed %-4d mean %.3f  agents", s.Seed, s.Mean)
+		for _, x := range s.Agents {
+			fmt.Fprintf(&b, " %.2f", x)
+		}
+		fmt.Fprintf(&b, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, plot.Short(float64(s.EnvSteps)), s.Wall)
+	}
+	fmt.Fprintf(&b, "\n  all seeds  mean %.3f", out.Mean)
+	if len(out.Seeds) > 1 {
+		fmt.Fprintf(&b, " (95 %% %.3f to %.3f), IQM %.3f", out.CI[0], out.CI[1], out.IQM)
+	}
+	fmt.Fprintf(&b, "\n\nThe runs are in %s.\n", out.Run)
+	if out.Report != "" {
+		fmt.Fprintf(&b, "Open the report: %s\n", out.Report)
+	}
+	return b.String()
+}
+
+// Text says what the best response gets.
+func (out *Solved) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "best response to %s: %.4f ± %s over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
+		out.Value, plot.Number(1.96*float64(out.SE)), out.Episodes, out.States, out.MS)
+	if out.Played != nil {
+		fmt.Fprintf(&b, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value,
+			plot.Number(1.96*float64(*out.DiffSE)))
+	}
+	return b.String()
+}

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/audit"
-	checks "github.com/hop-marl/hop/audit/check"
-	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/config"
@@ -83,17 +81,8 @@ func (c auditCmd) foreign(a *app) error {
 	if c.Data != "" && c.Trajectories != "" {
 		return usage("--data %s and --trajectories %s: choose one", c.Data, c.Trajectories)
 	}
-	list, err := record.OpenDir(c.Data)
-	if c.Trajectories != "" {
-		var d *record.Trajectories
-		d, err = record.Open(c.Trajectories)
-		list = []*record.Trajectories{d}
-	}
-	if err != nil {
-		return usageError{err}
-	}
 	subject := c.Data + c.Trajectories
-	r, err := checks.Recorded(subject, list)
+	r, err := audit.Recorded(subject)
 	if err != nil {
 		return usageError{err}
 	}
@@ -102,11 +91,7 @@ func (c auditCmd) foreign(a *app) error {
 			fmt.Fprintln(a.err, "not asked:", f.Says)
 		}
 	}
-	out := &audit.Result{Report: *r, Agents: list[0].Agents}
-	for _, d := range list {
-		out.Returns = append(out.Returns, d.Late())
-	}
-	return c.show(a, out, strings.TrimSuffix(filepath.Base(subject), ".npz"))
+	return c.show(a, r, strings.TrimSuffix(filepath.Base(subject), ".npz"))
 }
 
 // show writes the page and the result.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -44,30 +43,9 @@ func (c listCmd) Run(a *app) error {
 }
 
 func (c listCmd) games(a *app) error {
-	type row struct {
-		Name    string   `json:"name"`
-		Kind    string   `json:"kind"`
-		Seats   int      `json:"seats"`
-		Actions []string `json:"actions"`
-		Goals   []string `json:"goals"`
-		Doc     string   `json:"doc"`
-	}
-	var rows []row
-	for _, name := range a.reg.GameNames() {
-		if !slices.Contains(a.reg.PlainGames(), name) {
-			rows = append(rows, row{Name: name, Kind: "any", Doc: a.reg.GameDoc(name)})
-			continue
-		}
-		g, err := a.reg.NewGame(name)
-		if err != nil {
-			return err
-		}
-		built, err := g.Build()
-		if err != nil {
-			return err
-		}
-		s := built.Spec()
-		rows = append(rows, row{name, s.Kind.String(), s.Seats, s.Actions, s.Goals, a.reg.GameDoc(name)})
+	rows, err := a.reg.GameList()
+	if err != nil {
+		return err
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"games": rows})
@@ -155,7 +133,7 @@ func (c listCmd) fields(a *app) error {
 	var fields []config.Info
 	value := "value"
 	if c.Of != "" {
-		spec, err := a.spec(c.Of, c.Set)
+		spec, err := a.lab().SpecOf(c.Of, c.Set)
 		if err != nil {
 			return err
 		}
@@ -170,20 +148,6 @@ func (c listCmd) fields(a *app) error {
 	if c.JSON {
 		return a.emit(map[string][]config.Info{"fields": fields})
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "field\t%s\tmeaning\n", value)
-	for _, f := range fields {
-		doc := f.Doc
-		if f.Unit != "" {
-			doc += " [" + f.Unit + "]"
-		}
-		if f.Want != "" {
-			doc += " (" + f.Want + ")"
-		}
-		if f.When != "" && c.Of == "" {
-			doc += "; only for " + f.When
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Path, f.Default, doc)
-	}
-	return w.Flush()
+	_, err := fmt.Fprint(a.out, config.Text(fields, value, c.Of == ""))
+	return err
 }

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/plot"
 )
 
 type oracleCmd struct {
@@ -35,11 +33,6 @@ func (c oracleCmd) Run(a *app, k *kong.Context) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "best response to %s: %.4f ± %s over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
-		out.Value, plot.Number(1.96*float64(out.SE)), ask.Episodes, out.States, out.MS)
-	if out.Played != nil {
-		fmt.Fprintf(a.out, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value,
-			plot.Number(1.96*float64(*out.DiffSE)))
-	}
-	return nil
+	_, err = fmt.Fprint(a.out, out.Text())
+	return err
 }

@@ -8,17 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/nats-io/nats.go"
 
 	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/attempt"
 	"github.com/hop-marl/hop/lab/sweep"
-	"github.com/hop-marl/hop/lab/sweep/hub"
 	"github.com/hop-marl/hop/lab/sweep/queue"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/plot"
@@ -59,20 +56,9 @@ func (c sweepRun) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	var f *sweep.File
-	if strings.HasSuffix(c.What, ".yaml") && len(c.Set) == 0 && isSweep(c.What) {
-		f, err = sweep.ReadFile(c.What)
-	} else {
-		f, err = sweep.Line(c.What, c.Set, c.Seeds.String())
-	}
+	f, list, err := sweep.Open(c.What, c.Set, c.Seeds)
 	if err != nil {
 		return usageError{err}
-	}
-	list := c.Seeds
-	if f.Seeds != "" {
-		if err := list.UnmarshalText([]byte(f.Seeds)); err != nil {
-			return usageError{err}
-		}
 	}
 	l := a.lab()
 	s, err := sweep.New(l, f, list)
@@ -107,12 +93,6 @@ func (c sweepRun) Run(a *app, k *kong.Context) error {
 		fmt.Fprintln(a.err, "note:", err)
 	}
 	return goOn(a, how, c.Out, c.JSON)
-}
-
-// isSweep tells a sweep's file from a spec's by its fields.
-func isSweep(name string) bool {
-	_, err := sweep.ReadFile(name)
-	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
 // goOn brings a sweep to its end.
@@ -262,17 +242,11 @@ func (c workerCmd) Run(a *app, k *kong.Context) error {
 	if c.Cores > 0 {
 		w.Cores = c.Cores
 	}
-	nc, token, err := server.Join(w.Name)
+	nc, token, err := server.Join(w.Name, w.Log)
 	if err != nil {
 		return usageError{err}
 	}
 	defer nc.Close()
-	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
-		if err != nil {
-			w.Log("%s is away: %v; waiting for it", hub.Without(server.Connect), err)
-		}
-	})
-	nc.SetReconnectHandler(func(*nats.Conn) { w.Log("%s is back", hub.Without(server.Connect)) })
 	fmt.Fprintf(a.err, "worker %s: %s, build %s; Ctrl-C lets its jobs move on\n", w.Name, plot.Count(w.Cores, "core"), w.Build)
 	ctx, leave := context.WithCancelCause(a.ctx)
 	defer leave(nil)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/config"
-	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -46,23 +45,8 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "\n%s: %d fresh episodes of the true game for each seed, actions sampled\n\n", out.Preset, t.Spec.Eval.Episodes)
-	for _, s := range out.Seeds {
-		fmt.Fprintf(a.out, "  seed %-4d mean %.3f  agents", s.Seed, s.Mean)
-		for _, x := range s.Agents {
-			fmt.Fprintf(a.out, " %.2f", x)
-		}
-		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, plot.Short(float64(s.EnvSteps)), s.Wall)
-	}
-	fmt.Fprintf(a.out, "\n  all seeds  mean %.3f", out.Mean)
-	if len(out.Seeds) > 1 {
-		fmt.Fprintf(a.out, " (95 %% %.3f to %.3f), IQM %.3f", out.CI[0], out.CI[1], out.IQM)
-	}
-	fmt.Fprintf(a.out, "\n\nThe runs are in %s.\n", out.Run)
-	if out.Report != "" {
-		fmt.Fprintf(a.out, "Open the report: %s\n", out.Report)
-	}
-	return nil
+	_, err = fmt.Fprint(a.out, out.Text(t.Spec.Eval.Episodes))
+	return err
 }
 
 // spec is what a new training trains.

@@ -61,8 +61,8 @@ func (s Server) route(name string) hub.Route {
 	return hub.Route{Addr: s.Connect, Name: name, CA: s.CA, Cert: s.Cert, Key: s.Key}
 }
 
-// Join connects a worker to its coordinator.
-func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
+// Join connects a worker to its coordinator, and says when that is away and back.
+func (s Server) Join(name string, log func(format string, args ...any)) (*nats.Conn, *hub.Token, error) {
 	if err := s.check(); err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +79,16 @@ func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
 		return nil, nil, err
 	}
 	nc, err := s.route(name).Dial(t)
-	return nc, t, err
+	if err != nil {
+		return nil, nil, err
+	}
+	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if err != nil {
+			log("%s is away: %v; waiting for it", hub.Without(s.Connect), err)
+		}
+	})
+	nc.SetReconnectHandler(func(*nats.Conn) { log("%s is back", hub.Without(s.Connect)) })
+	return nc, t, nil
 }
 
 // Options are how a sweep is run.
