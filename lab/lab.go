@@ -145,6 +145,20 @@ func (l *Lab) SpecOf(what string, sets []string) (spec.Spec, error) {
 	return s, nil
 }
 
+// SpecWith returns the default spec of a game with fields set.
+func (l *Lab) SpecWith(game string, sets []string) (spec.Spec, error) {
+	sp := l.Reg.Default()
+	if err := sp.Set("game.name=" + game); err != nil {
+		return sp, Misused("--game %s: %w", game, err)
+	}
+	for _, set := range sets {
+		if err := sp.Set(set); err != nil {
+			return sp, Misused("--set %s: %w", set, err)
+		}
+	}
+	return sp, nil
+}
+
 // NewGame builds a game with parameters such as game.size=8, and returns the part
 // of a spec that describes it.
 func (l *Lab) NewGame(name string, sets []string) (game.Game, spec.Game, error) {

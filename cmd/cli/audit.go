@@ -9,7 +9,6 @@ import (
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/config"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 type auditCmd struct {
@@ -44,28 +43,8 @@ func (c auditCmd) Run(a *app) error {
 		}
 		fmt.Fprintln(a.err, what)
 	}
-	var r *audit.Result
-	var err error
-	name := filepath.Base(c.What)
-	if audit.Folder(c.What) {
-		if len(c.Set) > 0 {
-			return usage("--set: a run's folder is audited as it was run")
-		}
-		r, err = audit.Run(a.ctx, a.reg, c.What, opt)
-	} else {
-		var sp spec.Spec
-		if sp, err = a.reg.Load(c.Env.Preset(a.reg, c.What, c.Set)); err != nil {
-			return usageError{err}
-		}
-		name = sp.Name
-		if _, err := a.lab().Prepare(a.ctx, &sp, c.Out); err != nil {
-			return err
-		}
-		if _, err := sp.Resolve(); err != nil {
-			return usageError{err}
-		}
-		r, err = audit.Spec(a.ctx, sp, opt)
-	}
+	what, sets := c.Env.Preset(a.reg, c.What, c.Set)
+	r, name, err := a.lab().Audit(a.ctx, what, sets, c.Out, opt)
 	if a.terminal() {
 		fmt.Fprint(a.err, "\r\x1b[K")
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -100,33 +99,19 @@ func (c benchPlanCmd) Run(a *app) error {
 	if c.Loop {
 		return c.loop(a)
 	}
-	var rows []bench.PlanRow
-	for _, leaf := range c.Leaf {
-		for _, size := range c.Size {
-			for _, agents := range c.Agents {
-				for _, sims := range c.Sims {
-					what := bench.PlanConfig{Leaf: leaf, Size: size, Agents: agents, Sims: sims, Envs: c.Envs, CPU: c.CPU}
-					b, err := bench.NewPlan(a.reg, what)
-					if err != nil {
-						return usageError{err}
-					}
-					rows = append(rows, b.Measure(c.Time))
-					b.Close()
-					if err := a.ctx.Err(); err != nil {
-						return err
-					}
-				}
-			}
-		}
+	all := bench.Plans{Leaf: c.Leaf, Size: c.Size, Agents: c.Agents, Sims: c.Sims, Envs: c.Envs, CPU: c.CPU, Time: c.Time}
+	rows, err := all.Measure(a.ctx, a.reg)
+	if err != nil {
+		return usageError{err}
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"rows": rows})
 	}
 	if c.Grid {
-		_, err := fmt.Fprint(a.out, bench.PlanGrid(rows))
+		_, err = fmt.Fprint(a.out, bench.PlanGrid(rows))
 		return err
 	}
-	_, err := fmt.Fprint(a.out, bench.PlanText(rows))
+	_, err = fmt.Fprint(a.out, bench.PlanText(rows))
 	return err
 }
 
@@ -191,18 +176,13 @@ func (c benchScaleCmd) Run(a *app) error {
 	if c.CPU[0] != 1 || slices.Min(c.CPU) < 1 {
 		return usage("--cpu %v: want numbers of cores, the first of them 1, which the others are compared with", c.CPU)
 	}
-	quiet := *a
-	quiet.err = io.Discard // what trainings say
 	bar := a.progress("jobs")
 	defer bar.End()
-	l := quiet.lab()
-	said := l.Watch
-	l.Watch = func(n lab.News) {
+	l := a.lab()
+	l.Watch = func(n lab.News) { // and nothing of what trainings say
 		if n.Kind == lab.Counted && n.Text == "jobs" && n.Of > 0 {
 			bar.Update(n.At, n.Of)
-			return
 		}
-		said(n)
 	}
 	rows, err := scale.Run(a.ctx, l, c.Job, c.CPU)
 	if err != nil {

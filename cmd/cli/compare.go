@@ -8,7 +8,6 @@ import (
 
 	"github.com/hop-marl/hop/lab/compare"
 	"github.com/hop-marl/hop/lab/report"
-	"github.com/hop-marl/hop/num/stats"
 )
 
 type compareCmd struct {
@@ -17,18 +16,10 @@ type compareCmd struct {
 	JSON     bool                  `help:"Print one JSON object."`
 }
 
-// winJSON says how likely a run of one variant does better than one of another.
-type winJSON struct {
-	Row string         `json:"row"`
-	Col string         `json:"col"`
-	P   float64        `json:"p"`
-	CI  stats.Interval `json:"ci"`
-}
-
 type compareJSON struct {
 	*report.Comparison
-	Improve []winJSON `json:"improvement"`
-	Page    string    `json:"page"`
+	Improve []report.WinOver `json:"improvement"`
+	Page    string           `json:"page"`
 }
 
 func (c compareCmd) Run(a *app, k *kong.Context) error {
@@ -50,15 +41,7 @@ func (c compareCmd) Run(a *app, k *kong.Context) error {
 
 func (c compareCmd) show(a *app, res *report.Comparison, page string) error {
 	if c.JSON {
-		out := compareJSON{Comparison: res, Page: page}
-		for i, row := range res.Improve {
-			for k, w := range row {
-				if k != i {
-					out.Improve = append(out.Improve, winJSON{res.Variants[i].Name, res.Variants[k].Name, w.P, w.CI})
-				}
-			}
-		}
-		return a.emit(out)
+		return a.emit(compareJSON{res, res.Wins(), page})
 	}
 	_, err := fmt.Fprintf(a.out, "%s\nOpen the page: %s\n", res.Text(), page)
 	return err

@@ -21,15 +21,6 @@ type crossplayCmd struct {
 	JSON    bool                   `help:"Print one JSON object."`
 }
 
-type crossplayJSON struct {
-	Game     string       `json:"game"`
-	Entries  []string     `json:"entries"`
-	Episodes int          `json:"episodes"`
-	Seed     uint64       `json:"seed"`
-	Cells    []cross.Cell `json:"cells"` // row by row
-	Page     string       `json:"page"`
-}
-
 func (c crossplayCmd) Run(a *app, k *kong.Context) error {
 	ask, err := c.Ask.read(k, nil)
 	if err != nil {
@@ -67,13 +58,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossCon
 	}
 	at := filepath.Join(dir, "crossplay.html")
 	if c.JSON {
-		out := crossplayJSON{
-			Game: g.Spec().Name, Episodes: ask.Episodes, Seed: ask.Seed, Page: at, Cells: slices.Concat(x.Cells...),
-		}
-		for _, e := range x.Entries {
-			out.Entries = append(out.Entries, e.Name)
-		}
-		return a.emit(out)
+		return a.emit(x.Summary(g.Spec().Name, ask.Seed, at))
 	}
 	_, err := fmt.Fprintf(a.out, "%s\nOpen the page: %s\n", x.Text(), at)
 	return err

@@ -9,6 +9,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/compare"
+	"github.com/hop-marl/hop/lab/export"
+	"github.com/hop-marl/hop/lab/sweep"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
@@ -96,4 +100,72 @@ func TestFlagsAreTheFieldsOfAStage(t *testing.T) {
 			same(c)
 		}
 	}
+}
+
+// A command without flags does what Go does by default.
+func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
+	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard}
+	for line, want := range map[string]func() any{
+		"eval --team ns":   func() any { c := lab.DefaultEval(); c.Team = []string{"ns"}; return &c },
+		"oracle --vs ns":   func() any { c := lab.DefaultSolve(); c.VS = []string{"ns"}; return &c },
+		"crossplay ns nh":  func() any { c := lab.DefaultCross(); return &c },
+		"ladder":           func() any { c := lab.DefaultLadder(); return &c },
+		"compare a b":      func() any { c := compare.Default(); return &c },
+		"export runs/x":    func() any { return &export.ONNX{} },
+		"sweep run x":      func() any { c := sweep.DefaultOptions(); return &c },
+		"sweep resume x":   func() any { c := sweep.DefaultOptions(); return &c },
+		"worker --connect": func() any { return &sweep.Server{Connect: "nats://x:1"} },
+	} {
+		words := strings.Fields(line)
+		if words[0] == "worker" {
+			words = append(words, "nats://x:1")
+		}
+		k, err := newParser(a).Parse(words)
+		if err != nil {
+			t.Errorf("hop %s: %v", line, err)
+			continue
+		}
+		var got any
+		switch c := k.Selected().Target.Interface().(type) {
+		case evalCmd:
+			got = readAll(t, &c.Ask, k)
+		case oracleCmd:
+			got = readAll(t, &c.Ask, k)
+		case crossplayCmd:
+			got = readAll(t, &c.Ask, k)
+		case ladderCmd:
+			got = readAll(t, &c.Ask, k)
+		case compareCmd:
+			got = readAll(t, &c.Ask, k)
+		case exportCmd:
+			got = readAll(t, &c.Ask, k)
+		case sweepRun:
+			got = readAll(t, &c.Ask, k)
+		case sweepResume:
+			got = readAll(t, &c.Ask, k)
+		case workerCmd:
+			got = readAll(t, &c.Ask, k)
+		}
+		if got == nil || !slices.Equal(config.List(got), config.List(want())) {
+			t.Errorf("hop %s: %+v, want %+v", line, got, want())
+		}
+		for _, f := range config.Flags(got) { // and says so
+			for _, flag := range k.Selected().Flags {
+				text := strings.NewReplacer("[", "", "]", "", " ", "", `""`, "").Replace(f.Default)
+				shown := strings.ReplaceAll(flag.Default, " ", "")
+				if flag.Name == f.Name && f.Default != ".nan" && f.Name != "seeds" && f.Type.Kind() != reflect.Bool && shown != "" && shown != text {
+					t.Errorf("hop %s --help: the default of --%s is %s, want %s", line, f.Name, flag.Default, f.Default)
+				}
+			}
+		}
+	}
+}
+
+func readAll[C any](t *testing.T, f *flags[C], k *kong.Context) *C {
+	t.Helper()
+	got, err := f.read(k, nil)
+	if err != nil {
+		t.Error(err)
+	}
+	return &got
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/config"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 type listCmd struct {
@@ -72,7 +71,7 @@ func (c listCmd) bots(a *app) error {
 			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
 		}
 	}
-	spec, err := a.with(name, sets)
+	spec, err := a.lab().SpecWith(name, sets)
 	if err != nil {
 		return err
 	}
@@ -89,20 +88,6 @@ func (c listCmd) bots(a *app) error {
 		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
 	}
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
-}
-
-// with returns the default spec of a game with fields set.
-func (a *app) with(game string, sets []string) (spec.Spec, error) {
-	sp := a.reg.Default()
-	if err := sp.Set("game.name=" + game); err != nil {
-		return sp, usage("--game %s: %w", game, err)
-	}
-	for _, set := range sets {
-		if err := sp.Set(set); err != nil {
-			return sp, usage("--set %s: %w", set, err)
-		}
-	}
-	return sp, nil
 }
 
 // show prints the rows, with a headline where a group begins.
@@ -139,7 +124,7 @@ func (c listCmd) fields(a *app) error {
 		}
 		fields = spec.Fields()
 	} else {
-		spec, err := a.with(c.Game, c.Set)
+		spec, err := a.lab().SpecWith(c.Game, c.Set)
 		if err != nil {
 			return err
 		}

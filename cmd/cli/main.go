@@ -99,20 +99,11 @@ func (a *app) progress(what string) *board.Progress { return board.Begin(a.err, 
 // folders name to run refused unless they are trusted.
 func (a *app) reading(k *kong.Context) *app {
 	b, reg := *a, *a.reg
+	given := k.Model.Target.Interface().(grammar)
 	runs := &runlog.Reader{Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	runs.AcceptOlder, runs.AcceptUnsealed, reg.Trust.All = given.AcceptOlder, given.AcceptUnsealed, reg.Trust.All || given.AnyFolder
 	if was := a.reg.Runs; was != nil {
-		runs.AcceptOlder, runs.AcceptUnsealed = was.AcceptOlder, was.AcceptUnsealed
-	}
-	for _, p := range k.Path {
-		switch {
-		case p.Flag == nil:
-		case p.Flag.Name == "accept-older":
-			runs.AcceptOlder = runs.AcceptOlder || p.Flag.Target.Bool()
-		case p.Flag.Name == "accept-unsealed":
-			runs.AcceptUnsealed = runs.AcceptUnsealed || p.Flag.Target.Bool()
-		case p.Flag.Name == "trust":
-			reg.Trust.All = reg.Trust.All || p.Flag.Target.Bool()
-		}
+		runs.AcceptOlder, runs.AcceptUnsealed = runs.AcceptOlder || was.AcceptOlder, runs.AcceptUnsealed || was.AcceptUnsealed
 	}
 	reg.Runs = runs
 	b.reg = &reg

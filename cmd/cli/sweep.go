@@ -37,8 +37,13 @@ type sweepFlags struct {
 
 func (c sweepFlags) options(k *kong.Context) (sweep.Options, error) {
 	how, err := c.Ask.read(k, nil)
-	how.Token = c.Token
-	return how, err
+	if how.Token = c.Token; err != nil {
+		return how, err
+	}
+	if err := how.Check(); err != nil {
+		return how, usageError{err}
+	}
+	return how, nil
 }
 
 type sweepRun struct {
@@ -73,18 +78,8 @@ func (c sweepRun) Run(a *app, k *kong.Context) error {
 		if c.JSON {
 			return a.emit(jobs)
 		}
-		fmt.Fprintf(a.out, "%s would run", plot.Count(len(jobs.Jobs), "job"))
-		if h := s.Halving; h != nil {
-			fmt.Fprintf(a.out, "; then the best one of %d variants to each of the env steps %v", h.Keep, h.Rungs[1:])
-		}
-		fmt.Fprintln(a.out, ":")
-		for _, e := range jobs.Jobs {
-			fmt.Fprintf(a.out, "  %s\n", e.Name)
-		}
-		return nil
-	}
-	if err := how.Check(); err != nil {
-		return usageError{err}
+		_, err = fmt.Fprint(a.out, s.Plan(jobs))
+		return err
 	}
 	if err := s.Write(c.Out); err != nil {
 		return usageError{err}
@@ -168,9 +163,6 @@ func (c sweepResume) Run(a *app, k *kong.Context) error {
 	how, err := c.options(k)
 	if err != nil {
 		return err
-	}
-	if err := how.Check(); err != nil {
-		return usageError{err}
 	}
 	how.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
 	return goOn(a, how, c.Dir, c.JSON)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Text is the comparison for a terminal.
@@ -28,4 +30,24 @@ func (c *Comparison) Text() string {
 	fmt.Fprintf(&b, "\nDifferences and wins are to %s. Intervals: Student's and Welch's over seeds. "+
 		"Steps and processor time are to a return of %.3f.", c.Variants[0].Name, c.Threshold)
 	return b.String()
+}
+
+// WinOver says how likely a run of one variant does better than one of another.
+type WinOver struct {
+	Row string         `json:"row"`
+	Col string         `json:"col"`
+	P   float64        `json:"p"`
+	CI  stats.Interval `json:"ci"`
+}
+
+// Wins returns how likely each variant does better than each other.
+func (c *Comparison) Wins() (list []WinOver) {
+	for i, row := range c.Improve {
+		for k, w := range row {
+			if k != i {
+				list = append(list, WinOver{c.Variants[i].Name, c.Variants[k].Name, w.P, w.CI})
+			}
+		}
+	}
+	return list
 }

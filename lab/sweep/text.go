@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/hop-marl/hop/num/plot"
 )
 
 // Text is the sweep's jobs for a terminal.
@@ -23,5 +25,19 @@ func (x *Index) Text() string {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.1f\t%s\n", e.Phase, e.Name, e.Attempt, e.Worker, e.Cost.CPU, why)
 	}
 	w.Flush()
+	return b.String()
+}
+
+// Plan says what a sweep with these jobs would run.
+func (s *Sweep) Plan(jobs *Index) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s would run", plot.Count(len(jobs.Jobs), "job"))
+	if h := s.Halving; h != nil {
+		fmt.Fprintf(&b, "; then the best one of %d variants to each of the env steps %v", h.Keep, h.Rungs[1:])
+	}
+	b.WriteString(":\n")
+	for _, e := range jobs.Jobs {
+		fmt.Fprintf(&b, "  %s\n", e.Name)
+	}
 	return b.String()
 }

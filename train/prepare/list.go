@@ -148,10 +148,14 @@ func (l List) Find(name string) *Stage {
 	return nil
 }
 
-// Fields describes the fields that a stage of each command has.
+// Fields describes the fields that a stage of each command has, below prepare or follow.
 func Fields() (list []config.Info) {
 	for _, k := range kinds {
-		list = append(list, config.Under(k.words, config.ListAll(k.fresh()))...)
+		c, part := k.fresh(), "prepare."
+		if _, meets := c.(*Adapt); meets {
+			part = "follow."
+		}
+		list = append(list, config.Under(part+k.words, config.ListAll(c))...)
 	}
 	return list
 }

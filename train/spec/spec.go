@@ -503,7 +503,7 @@ func (s *Spec) AllFields() []config.Info {
 	list := s.Learns(-1).Fields()
 	own := len(list) - len(config.List(s.Mind.params)) - len(config.List(s))
 	list = append(list[:own:own], config.ListAll(s)...)
-	list = append(list, config.Under("prepare", prepare.Fields())...)
+	list = append(list, prepare.Fields()...)
 	for _, name := range s.reg.MindNames() {
 		for _, f := range config.ListAll(s.reg.Minds[name].params()) {
 			f.Doc += " (mind " + name + ")"

@@ -2,6 +2,7 @@ package cross
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -39,4 +40,23 @@ func (x *Table) Text() string {
 	}
 	fmt.Fprintf(&b, "\n\n± is half the 95 %% interval over %s.", over)
 	return b.String()
+}
+
+// Summary is a table in numbers, row by row.
+type Summary struct {
+	Game     string   `json:"game"`
+	Entries  []string `json:"entries"`
+	Episodes int      `json:"episodes"`
+	Seed     uint64   `json:"seed"`
+	Cells    []Cell   `json:"cells"` // row by row
+	Page     string   `json:"page"`
+}
+
+// Summary returns the table in numbers.
+func (x *Table) Summary(game string, seed uint64, page string) Summary {
+	out := Summary{Game: game, Episodes: x.Starts, Seed: seed, Page: page, Cells: slices.Concat(x.Cells...)}
+	for _, e := range x.Entries {
+		out.Entries = append(out.Entries, e.Name)
+	}
+	return out
 }
