@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -24,12 +23,7 @@ func (c adaptCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	var ofGame []string
-	for _, s := range c.Set {
-		if strings.HasPrefix(s, "game.") {
-			ofGame = append(ofGame, s)
-		}
-	}
+	ofGame, _ := splitSets(c.Set)
 	g, err := a.lab().GameWith(c.Game, ofGame)
 	if err != nil {
 		return err

@@ -27,7 +27,10 @@ func (c compareCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	ask.Variants = c.Variants
+	ask.Variants, ask.Out = c.Variants, kong.ExpandPath(ask.Out)
+	for i, dir := range ask.Reuse {
+		ask.Reuse[i] = kong.ExpandPath(dir)
+	}
 	res, err := compare.Run(a.ctx, a.lab(), ask)
 	if err != nil {
 		return err

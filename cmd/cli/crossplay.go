@@ -27,7 +27,7 @@ func (c crossplayCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	bar := a.progress("episodes")
-	ask.Entries, ask.Progress = c.Entries, bar.Update
+	ask.Entries, ask.Runs, ask.Progress = c.Entries, kong.ExpandPath(ask.Runs), bar.Update
 	x, g, err := a.lab().Crossplay(a.ctx, ask)
 	bar.End()
 	if err != nil {

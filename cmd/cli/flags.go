@@ -111,7 +111,7 @@ func (f *flags[C]) read(k *kong.Context, sets []string) (C, error) {
 		all = append(all, typedSet{path, value, "--set " + set})
 	}
 	var err error
-	if c, ok := any(&own).(prepare.Config); ok {
+	if c, ok := any(&own).(prepare.Config); ok && prepare.Command(c) != "" {
 		var list []string
 		for _, t := range all {
 			list = append(list, t.path+"="+t.value)

@@ -149,7 +149,7 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		if got == nil || !slices.Equal(config.List(got), config.List(want())) {
 			t.Errorf("hop %s: %+v, want %+v", line, got, want())
 		}
-		for _, f := range config.Flags(got) { // and says so
+		for _, f := range config.Flags(want()) { // and says so
 			for _, flag := range k.Selected().Flags {
 				text := strings.NewReplacer("[", "", "]", "", " ", "", `""`, "").Replace(f.Default)
 				shown := strings.ReplaceAll(flag.Default, " ", "")

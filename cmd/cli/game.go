@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/spec"
@@ -16,6 +18,18 @@ type gameFlags struct {
 	envFlag
 	Game string   `help:"Name of the game (hop list games)." default:"staghunt"`
 	Set  []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+}
+
+// splitSets tells parameters of the game from other fields.
+func splitSets(sets []string) (ofGame, other []string) {
+	for _, s := range sets {
+		if strings.HasPrefix(s, "game.") {
+			ofGame = append(ofGame, s)
+		} else {
+			other = append(other, s)
+		}
+	}
+	return ofGame, other
 }
 
 // site returns where something is done in that game.

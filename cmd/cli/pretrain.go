@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -49,20 +48,12 @@ type responseCmd struct {
 
 // Run prints the network's card.
 func (c responseCmd) Run(a *app, k *kong.Context) error {
-	g := gameFlags{envFlag: c.envFlag, Game: c.Game}
-	var own []string
-	for _, s := range c.Set {
-		if strings.HasPrefix(s, "game.") {
-			g.Set = append(g.Set, s)
-		} else {
-			own = append(own, s)
-		}
-	}
+	ofGame, own := splitSets(c.Set)
 	ask, err := c.Ask.read(k, own)
 	if err != nil {
 		return err
 	}
-	at, err := g.site(a, c.madeFlags)
+	at, err := gameFlags{c.envFlag, c.Game, ofGame}.site(a, c.madeFlags)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Config struct {
 	Seeds     config.Seeds `yaml:"seeds" doc:"seeds of every variant, such as 1-5 or 1,4,9"`
 	Set       []string     `yaml:"set" doc:"set a field of all variants, such as train.steps=200000; repeatable" unit:"PATH=VALUE" flag:"each"`
 	Out       string       `yaml:"out" doc:"folder of the comparison and of the runs it trains; the same folder goes on" flag:"file"`
-	Reuse     []string     `yaml:"reuse" doc:"folders in which finished runs are looked for too" flag:"each"`
+	Reuse     []string     `yaml:"reuse" doc:"folders in which finished runs are looked for too" flag:"each file"`
 	Threshold float64      `yaml:"threshold" doc:"measure how long each variant takes to reach this return; none: 95 % of the way from the lowest point to the best mean" unit:"X"`
 	Workers   int          `yaml:"workers" doc:"cores to use; 0: all; numbers do not depend on it" range:"0.."`
 }

@@ -23,7 +23,7 @@
 //
 // need:"yes" is a field that must not be empty. A command has a flag for every field (Flags);
 // flag:"-" is one for which it has an argument, flag:"each" a list that is typed one by one,
-// flag:"file" a path.
+// flag:"file" a path, flag:"each file" both.
 package config
 
 import (

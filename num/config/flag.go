@@ -31,7 +31,7 @@ func Flags(v any) []Flag {
 	walk(reflect.ValueOf(v).Elem(), leaf{}, func(l leaf) {
 		how := l.f.Tag.Get("flag")
 		f := Flag{Info: infos[i], Name: strings.ReplaceAll(l.path, "_", "-"), Type: l.f.Type, Need: l.f.Tag.Get("need") != "",
-			Each: how == "each", File: how == "file"}
+			Each: strings.HasPrefix(how, "each"), File: strings.HasSuffix(how, "file")}
 		i++
 		all[l.path] = f
 		if how != "-" && !strings.Contains(l.path, ".") {

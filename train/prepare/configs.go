@@ -47,9 +47,6 @@ func (c *Collect) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Plain returns the defaults.
-func (c *Collect) Plain() Config { return fresh(DefaultCollect()) }
-
 // Met returns the bots that play.
 func (c *Collect) Met() []string { return slices.Concat(c.Mix, c.Among, c.Team) }
 
@@ -68,17 +65,14 @@ func DefaultMOA() MOA { return MOA{MOAConfig: pretrain.DefaultMOA(), Seed: 1} }
 // Validate returns everything that is wrong, joined.
 func (c *MOA) Validate() error { return sound(c, c.MOAConfig.Validate()) }
 
-// Plain returns the defaults: convolutions read the board as it is.
-func (c *MOA) Plain() Config {
+// plain returns the defaults: convolutions read the board as it is.
+func (c *MOA) plain() Config {
 	plain := DefaultMOA()
 	if c.Model.Net == "conv" {
 		plain.Model.Frame = "board"
 	}
 	return &plain
 }
-
-// Met returns nobody: who played is in the data.
-func (c *MOA) Met() []string { return nil }
 
 // Short adds flags.
 func (c *MOA) Short() []config.Short {
@@ -101,12 +95,6 @@ func (c *Sequence) Validate() error {
 	return sound(c, c.SequenceConfig.Validate())
 }
 
-// Plain returns the defaults.
-func (c *Sequence) Plain() Config { return fresh(DefaultSequence()) }
-
-// Met returns nobody: who played is in the data.
-func (c *Sequence) Met() []string { return nil }
-
 // Short adds flags.
 func (c *Sequence) Short() []config.Short {
 	return []config.Short{{Name: "history", Path: "model.history"}, {Name: "forget", Path: "model.across", Sets: "false"}}
@@ -125,15 +113,12 @@ func DefaultVAE(loss string) VAE { return VAE{VAEConfig: pretrain.DefaultVAE(los
 // Validate returns everything that is wrong, joined.
 func (c *VAE) Validate() error { return sound(c, c.VAEConfig.Validate()) }
 
-// Plain returns the defaults, which follow from the loss.
-func (c *VAE) Plain() Config {
+// plain returns the defaults, which follow from the loss.
+func (c *VAE) plain() Config {
 	plain := DefaultVAE(c.Model.Loss)
 	plain.Model.Loss = "a"
 	return &plain
 }
-
-// Met returns nobody: who played is in the data.
-func (c *VAE) Met() []string { return nil }
 
 // Short adds flags.
 func (c *VAE) Short() []config.Short {
@@ -156,12 +141,6 @@ func (c *CVAE) Validate() error {
 	return sound(c, c.CVAEConfig.Validate())
 }
 
-// Plain returns the defaults.
-func (c *CVAE) Plain() Config { return fresh(DefaultCVAE()) }
-
-// Met returns nobody: who played is in the data.
-func (c *CVAE) Met() []string { return nil }
-
 // World says how a model of the rules learns.
 type World struct {
 	Data                 []Folder `yaml:"data" doc:"folders of datasets, all of one game" unit:"DIR" need:"yes"`
@@ -182,12 +161,6 @@ func DefaultWorld() World {
 func (c *World) Validate() error {
 	return sound(c, c.WorldConfig.Validate())
 }
-
-// Plain returns the defaults.
-func (c *World) Plain() Config { return fresh(DefaultWorld()) }
-
-// Met returns nobody: who played is in the data.
-func (c *World) Met() []string { return nil }
 
 // Short adds flags.
 func (c *World) Short() []config.Short {
@@ -213,9 +186,6 @@ func (c *Response) Validate() error {
 	return sound(c, c.ResponseConfig.Validate())
 }
 
-// Plain returns the defaults.
-func (c *Response) Plain() Config { return fresh(DefaultResponse()) }
-
 // Met returns whom it learns to answer, as far as they are named.
 func (c *Response) Met() []string { return c.Who }
 
@@ -234,12 +204,6 @@ func DefaultZoo() Zoo { return Zoo{Seed: 1} }
 
 // Validate returns everything that is wrong, joined.
 func (c *Zoo) Validate() error { return config.Check(c) }
-
-// Plain returns the defaults.
-func (c *Zoo) Plain() Config { return fresh(DefaultZoo()) }
-
-// Met returns nobody: members are met by those who read the zoo.
-func (c *Zoo) Met() []string { return nil }
 
 // Adapt says whom agents meet, and how.
 type Adapt struct {
@@ -275,12 +239,6 @@ func (c *Adapt) Validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Plain returns the defaults.
-func (c *Adapt) Plain() Config { return fresh(DefaultAdapt()) }
-
-// Met returns nobody: who is met after a training was not met in it.
-func (c *Adapt) Met() []string { return nil }
 
 // players returns all who may be agents of runs.
 func (c *Adapt) players() []string {

@@ -124,7 +124,7 @@ func encodeStage(c Config) (*yaml.Node, error) {
 	if old, ok := c.(*Words); ok {
 		return textNode(old.Text), nil
 	}
-	return config.Changed(c, c.Plain())
+	return config.Changed(c, Plain(c))
 }
 
 // String is a stage's command and fields on one line, as in a spec.

@@ -21,10 +21,20 @@ import (
 type Config interface {
 	// Validate returns everything that is wrong, joined.
 	Validate() error
-	// Plain returns the defaults, as they follow from what was chosen.
-	Plain() Config
-	// Met returns the co-players that it names to be recorded, or to be answered.
-	Met() []string
+}
+
+// follows is a config some of whose defaults follow from what was chosen.
+type follows interface {
+	// plain returns the defaults, with what they follow from at its own.
+	plain() Config
+}
+
+// Plain returns the defaults of a config, as they follow from what was chosen in it.
+func Plain(c Config) Config {
+	if f, ok := c.(follows); ok {
+		return f.plain()
+	}
+	return New(Command(c))
 }
 
 // Folder is a path, or {NAME}, the folder of the stage NAME.
@@ -74,14 +84,17 @@ func New(command string) Config {
 	return nil
 }
 
-// Command returns the words of the command that does what a config says.
+// Command returns the words of the command that does what a config says, "" if it is of none.
 func Command(c Config) string {
 	for _, k := range kinds {
 		if reflect.TypeOf(k.fresh()) == reflect.TypeOf(c) {
 			return k.words
 		}
 	}
-	return "run"
+	if _, old := c.(*Words); old {
+		return "run"
+	}
+	return ""
 }
 
 // Clone returns a copy whose fields can be set apart.
@@ -122,12 +135,12 @@ func With(c Config, sets ...string) (Config, error) {
 // follow writes a config's fields, and once more over the defaults that follow from them.
 func follow(c Config, write func(Config) error) (Config, error) {
 	_ = write(c) // what is wrong is wrong again
-	c = c.Plain()
+	c = Plain(c)
 	return c, write(c)
 }
 
 // changes lists the fields that are not at their defaults.
-func changes(c Config) []config.Change { return config.Diff(config.List(c), config.List(c.Plain())) }
+func changes(c Config) []config.Change { return config.Diff(config.List(c), config.List(Plain(c))) }
 
 // folders visits the fields of a config that name folders.
 func folders(c Config, visit func(f *Folder)) {

@@ -72,12 +72,6 @@ func (w *Words) Validate() error {
 	return config.Bad("run", w.Text, "a stage of today, "+form+": "+w.why.Error())
 }
 
-// Plain returns itself.
-func (w *Words) Plain() Config { return w }
-
-// Met returns nobody.
-func (w *Words) Met() []string { return nil }
-
 // Parse reads a stage as specs of before had it: the words of a command, with {game} for the flags
 // of the game and {run} for the folder of the trained agents.
 func Parse(text string) Config {
@@ -129,7 +123,7 @@ func parse(words []string) (Config, error) {
 		case flags[i].Type == reflect.TypeFor[[]Folder]():
 			lists[flags[i].Path] = append(lists[flags[i].Path], strconv.Quote(value))
 		default:
-			sets = append(sets, flags[i].Path+"="+FlagText(flags[i], value))
+			sets = append(sets, flags[i].Path+"="+flagText(flags[i], value))
 		}
 	}
 	for path, list := range lists {
@@ -138,8 +132,8 @@ func parse(words []string) (Config, error) {
 	return With(c, sets...)
 }
 
-// FlagText writes a flag's value as it would stand in a spec.
-func FlagText(f config.Flag, value string) string {
+// flagText writes a flag's value as it would stand in a spec.
+func flagText(f config.Flag, value string) string {
 	if f.Type.Kind() != reflect.Slice || f.Type == reflect.TypeFor[config.Seeds]() {
 		return value
 	}
