@@ -15,10 +15,6 @@ type exportCmd struct {
 	JSON   bool               `help:"Print one JSON object."`
 }
 
-type exportJSON struct {
-	Runs []export.Result `json:"runs"`
-}
-
 func (c exportCmd) Run(a *app, k *kong.Context) error {
 	if !c.Format {
 		return usage("say which format: hop export %s --onnx", c.Run_)
@@ -33,7 +29,7 @@ func (c exportCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	if c.JSON {
-		return a.emit(exportJSON{all})
+		return a.emit(map[string]any{"runs": all})
 	}
 	for _, r := range all {
 		fmt.Fprint(a.out, r.Text())
