@@ -132,12 +132,13 @@ end("05")
 
 # 3, in play: hop+ beside hop+sequence, whose others are read by a transformer, a GRU, a transformer that forgets at an episode's start, or nothing
 begin()
-def plays(v, s, deps, base, more=""):
-    pipeline("play", v, s, deps, base, [], more=more)
+def plays(v, s, deps, base, sets=()):
+    pipeline("play", v, s, deps, base, list(sets))
     job(f"play-adapt-{v}-{s}", f"play-{v}-{s}", f"cd play && \"$BIN\" adapt {s}/runs/{v}-001 --trios six --lives {n(2, 1)} --workers 1 --out {s}/adapt-{v} --json > {s}/{v}.adapt.json 2> {s}/{v}.adapt.err")
 for s in SEEDS: plays("hop+", s, "", "hop+")
-for v, more in (("hop+sequence", ""), ("hop+gru", "--history gru"), ("hop+forget", "--forget"), ("hop+blind", "--history none")):
-    for s in SEEDS: plays(v, s, f"play-hop+-{s}", "hop+sequence", more)
+READS = "prepare.sequence.model"
+for v, sets in (("hop+sequence", []), ("hop+gru", [READS + ".history=gru"]), ("hop+forget", [READS + ".across=false"]), ("hop+blind", [READS + ".history=none"])):
+    for s in SEEDS: plays(v, s, f"play-hop+-{s}", "hop+sequence", sets)
 end("03-play")
 
 # 10: partial observation
