@@ -77,8 +77,10 @@ func Spec(ctx context.Context, s spec.Spec, opt Options) (*Result, error) {
 // schedules on few envs, without a curriculum, whose games are other games.
 func small(s spec.Spec) spec.Spec {
 	most := 16
-	if s.Has("hop") {
-		most = 8
+	for _, known := range s.Audits() {
+		if known.Envs > 0 {
+			most = min(most, known.Envs)
+		}
 	}
 	given := s.Train.Envs
 	s.Train.Envs = min(given, most)
@@ -97,11 +99,17 @@ func small(s spec.Spec) spec.Spec {
 
 // updates returns how many windows are enough for the checks to mean something.
 func updates(s *spec.Spec, opt Options) int {
+	few := 0
+	for _, known := range s.Audits() {
+		if known.Windows > 0 && (few == 0 || known.Windows < few) {
+			few = known.Windows
+		}
+	}
 	switch {
 	case opt.Updates > 0:
 		return opt.Updates
-	case s.Has("hop"):
-		return 6
+	case few > 0:
+		return few
 	case s.Imagine.On:
 		return 12
 	case s.Actor.LSTM > 0:
@@ -156,7 +164,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.broke == nil && from == nil {
 		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
 	}
-	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && plainPPO(&s) {
+	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
 		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
 	}
@@ -201,11 +209,6 @@ type broken int
 
 func (i broken) Error() string {
 	return fmt.Sprintf("audit: the run of seed %d of the list broke", int(i)+1)
-}
-
-// plainPPO reports whether nothing but PPO learns, so that brains can be shared.
-func plainPPO(s *spec.Spec) bool {
-	return s.Mind.Name == "ppo" && !s.Imagine.On && len(s.Kinds) == 0
 }
 
 // session is one instrumented run.

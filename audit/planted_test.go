@@ -29,7 +29,7 @@ func must(t testing.TB, err error) {
 }
 
 var (
-	long = flag.Bool("long", false, "audit as hop audit does, and print the table of docs/audit.md")
+	long = flag.Bool("long", false, "audit as hop audit does, and print a table")
 	all  = flag.Bool("all", false, "also the healthy runs that take longest")
 	out  = flag.String("out", "", "folder to write the page of docs/faults.md#shared-rows to")
 )

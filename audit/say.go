@@ -75,7 +75,7 @@ func (u *session) unsound(found []check.Finding) {
 	})
 	for i := range found {
 		f := &found[i]
-		if others && f.Module == "ppo" && f.Check == checks.UpdateCheck && f.Status == check.Fault {
+		if others && f.Module == check.PPO && f.Check == checks.UpdateCheck && f.Status == check.Fault {
 			f.Status = check.Suspect
 			f.Says += " What it reads of the others, their goals, is at fault itself."
 		}

@@ -57,27 +57,27 @@ func (u *session) learners() []check.Finding {
 		updated = append(updated, u.redrawn())
 	}
 	for _, f := range updated {
-		if f.Module == "ppo" && f.Status == check.Fault && acted.Module == "rollout" {
-			acted.Module = "ppo" // the network itself is off, not what was written down of it
+		if f.Module == check.PPO && f.Status == check.Fault && acted.Module == "rollout" {
+			acted.Module = check.PPO // the network itself is off, not what was written down of it
 		}
 	}
 	out := append([]check.Finding{u.restored(), acted}, u.asked(
-		experiment{"rows after an exit do not teach", "ppo", false, func(s *probe.Sources) probe.Yes { return s.Dead },
+		experiment{"rows after an exit do not teach", check.PPO, false, func(s *probe.Sources) probe.Yes { return s.Dead },
 			"What stands in rows of agents that had left changes no weight.", "rows at which they had left change their weights.",
 			"the learner's mask: only rows that are alive and own belong to a loss"},
-		experiment{"rows of stand-ins do not teach", "ppo", false, func(s *probe.Sources) probe.Yes { return s.Foreign },
+		experiment{"rows of stand-ins do not teach", check.PPO, false, func(s *probe.Sources) probe.Yes { return s.Foreign },
 			"What bots and stand-ins did in an agent's place changes no weight.", "rows that somebody else played change their weights.",
 			"the learner's mask: Own must be true"},
-		experiment{"nothing follows an exit", "ppo", false, func(s *probe.Sources) probe.Yes { return s.Exits },
+		experiment{"nothing follows an exit", check.PPO, false, func(s *probe.Sources) probe.Yes { return s.Exits },
 			"The value after an exit changes no weight.", "values after an exit are bootstrapped from, as if the episode went on.",
 			"the advantages: an exit ends both the bootstrap and the sum"},
-		experiment{"a cut bootstraps", "ppo", true, func(s *probe.Sources) probe.Yes { return s.Cuts },
+		experiment{"a cut bootstraps", check.PPO, true, func(s *probe.Sources) probe.Yes { return s.Cuts },
 			"The value after a cut counts.", "the value after a cut counts for nothing, so the end of a window is learnt as death.",
 			"the advantages: a cut bootstraps from the next slot's value"},
-		experiment{"masks are used", "ppo", true, func(s *probe.Sources) probe.Yes { return s.Mask },
+		experiment{"masks are used", check.PPO, true, func(s *probe.Sources) probe.Yes { return s.Mask },
 			"The mask of legal actions changes what is learnt.", "the mask of legal actions changes nothing.",
 			"the policy loss: illegal actions must have no probability"},
-		experiment{"boards are read", "ppo", true, func(s *probe.Sources) probe.Yes { return s.Obs },
+		experiment{"boards are read", check.PPO, true, func(s *probe.Sources) probe.Yes { return s.Obs },
 			"What the board shows changes what is learnt.", "what the board shows changes nothing.", "the network's input"},
 	)...)
 	out = append(out, u.recomputed(), u.rewarded())

@@ -67,7 +67,9 @@ func newTap(m learner.Mind, u *session, i int) *tap {
 	}
 	t.counts, _ = learner.As[learner.Counting](m)
 	t.exp = u.exp.LearnsAs(t.agents[0])
-	t.hop, _ = spec.ConfigOf[hop.Config](t.exp)
+	if p, ok := spec.SettingsAs[hop.Planning](t.exp); ok {
+		t.hop = p.Planner()
+	}
 	t.update = checks.Learner{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
 	if t.hop != nil && u.spec.View == 0 { // the reference models co-players by what those see themselves
@@ -159,16 +161,16 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 			}
 		}
 	}
+	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
 	if p.params == nil {
 		p.rows += own
-		return p.Mind.Learn(w)
+		return p.learnWhole(w, hold)
 	}
 	if p.first == nil {
 		p.begun = p.counted()
 	}
 	weights := slices.Clone(p.params.W)
 	var before, after *safetensors.File
-	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
 	if hold || p.hop != nil {
 		var err error
 		if before, err = probe.Saved(p.Mind); err != nil {
@@ -216,6 +218,29 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if !again {
 		p.stats.take(p, stats, own)
 	}
+	return stats, nil
+}
+
+// learnWhole lets a mind learn whose network cannot be seen, and holds the update against its
+// definition where there is one.
+func (p *tap) learnWhole(w *learner.Window, hold bool) ([]agent.Stat, error) {
+	known, _ := p.exp.Audit()
+	if !hold || known.Whole == nil {
+		return p.Mind.Learn(w)
+	}
+	before, err := probe.Saved(p.Mind)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := p.Mind.Learn(w)
+	if err != nil {
+		return nil, err
+	}
+	after, err := probe.Saved(p.Mind)
+	if err != nil {
+		return nil, err
+	}
+	p.update.Hold(checks.UpdateGiven{Window: p.u.window}, w, before, after, stats)
 	return stats, nil
 }
 

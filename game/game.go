@@ -239,7 +239,7 @@ func NewBot(g Game, name string) (Bot, error) {
 
 // Label names a game in a few words.
 func Label(g Game) string {
-	if l, ok := g.(interface{ Label() string }); ok {
+	if l, ok := As[interface{ Label() string }](g); ok {
 		return g.Spec().Name + " " + l.Label()
 	}
 	return g.Spec().Name

@@ -173,8 +173,8 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			a.Partner = true
 			r.known[name] = a
 		}
-		if c, ok := spec.ConfigOf[hop.Config](s.Spec.LearnsAs(agent.ID(c.Agent))); ok && c.Goals.Kind == "hand" {
-			r.types = c.Leaf.Partners
+		if p, ok := spec.SettingsAs[hop.Planning](s.Spec.LearnsAs(agent.ID(c.Agent))); ok && p.Planner().Goals.Kind == "hand" {
+			r.types = p.Planner().Leaf.Partners
 		}
 		here, err := s.Spec.Game.Map()
 		if err != nil {

@@ -173,7 +173,7 @@ func (c *adapting) values(ctx context.Context, m *meeting, s *livedSeed, most in
 	if err != nil {
 		return nil, err
 	}
-	br.Until(ctx)
+	br.Until(ctx, 0)
 	places := []string{"0", "1", "2", "3", "4", "5", "6", "7"}[:m.g.Spec().Seats]
 	bots := make([]string, len(places))
 	lanes := func(life int, key rng.Key, n int) error {

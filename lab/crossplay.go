@@ -187,7 +187,7 @@ func (c *crossing) member(g game.Game, e *entry, run *run, own []eval.Member, na
 		if full[seat].Name == own[seat].Name {
 			return own[seat], nil
 		}
-		if run.Spec.Mind.Name != "ppo" || len(run.Spec.Kinds) > 0 {
+		if !run.Spec.Plain() {
 			return eval.Member{}, Misused("%s has no agent of its own on seat %d", e.name, seat)
 		}
 		for b := range own { // a network plays any seat

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -113,10 +114,7 @@ func runsIn(dir string) []string {
 
 // game returns the game to play.
 func (c *crossing) game(list []entry) (game.Game, spec.Game, error) {
-	name := c.Game
-	if name == "" {
-		name = "staghunt"
-	}
+	name := cmp.Or(c.Game, c.Reg.UsualGame())
 	sp, err := c.Reg.NewGame(name)
 	if err != nil {
 		return nil, sp, Wrong(err, "--game", name)

@@ -42,7 +42,10 @@ func (e PythonEnv) Preset(reg *spec.Registry, what string, sets []string) (strin
 // plays it.
 func packages(s *spec.Spec) map[string]string {
 	g, err := s.Game.Build()
-	if p, ok := g.(interface{ Packages() map[string]string }); err == nil && ok {
+	if err != nil {
+		return nil
+	}
+	if p, ok := game.As[interface{ Packages() map[string]string }](g); ok {
 		return p.Packages()
 	}
 	return nil
@@ -63,7 +66,7 @@ func moved(was, is map[string]string) string {
 
 // goesOn refuses to go on with a run whose running episodes cannot be played again.
 func goesOn(dir string, g game.Game) error {
-	if r, ok := g.(interface{ Replays() bool }); ok && !r.Replays() {
+	if r, ok := game.As[interface{ Replays() bool }](g); ok && !r.Replays() {
 		return Misused("%s cannot go on: its environment's episodes cannot be played again (game.replay is false), so nobody knows where they "+
 			"stood; train anew, or let reset(seed=...) seed every source of chance", dir)
 	}

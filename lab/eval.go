@@ -231,7 +231,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	if err != nil {
 		return nil, Misuse{err}
 	}
-	br.Until(ctx)
+	br.Until(ctx, 0)
 	team := append([]string{"br"}, c.VS...)
 	var values stats.Acc
 	states, from := 0, cpu.Time()

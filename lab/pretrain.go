@@ -8,6 +8,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/model/cvae"
 	"github.com/hop-marl/hop/model/sequence"
 	"github.com/hop-marl/hop/model/vae"
@@ -288,13 +289,15 @@ const mostDrawn = 200
 
 // chances returns what scores the model's probabilities.
 func chances(c prepare.World, w *pretrain.World, g game.Game, out *WorldResult, key rng.Key) (ask []func()) {
-	var law chance.Law
+	var law rules.Draws
 	switch {
 	case g == nil:
 	case g.Spec().Deterministic:
 		law = chance.Certain
 	default:
-		law = chance.LawOf(w.Model.Input, w.Data[0].Game)
+		if known, ok := game.As[rules.Chance](g); ok {
+			law = known()
+		}
 		ask = append(ask, func() { out.Rollouts = chance.Rollouts(w.Model, w.Net, g, min(c.Plays, mostDrawn), key) })
 	}
 	ask = append(ask, func() { out.Nats = chance.Held(w, law) })

@@ -30,19 +30,22 @@ type Breed struct {
 	apart     bool // each agent has a network of its own, as its mind asks for
 }
 
-// Breeds lists them. On boards where plain PPO ends in hares, all but the first
+// Breeds lists them: PPO by what it is rewarded for and how it is made, then the kinds of minds
+// that the registry breeds. On boards where plain PPO ends in hares, all but the first
 // see the hare's reward fade in (train.goal_weight of the preset).
-func Breeds() []Breed {
-	return []Breed{
+func Breeds(reg *spec.Registry) []Breed {
+	list := []Breed{
 		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}, false},
 		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil, false},
 		{"apart", "the same with a network for each agent: they may divide the work", nil, true},
 		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}, false},
 		{"aggressive", "PPO on one's own reward, with what the others earn counted against it", []string{"ppo.prosocial=-1"}, false},
 		{"lstm", "PPO with a memory", []string{"actor.hidden=[64]", "actor.lstm=64"}, false},
-		{"lola", "opponent-learning awareness (Foerster et al. 2018)", []string{"mind=lola"}, true},
-		{"influence", "paid for social influence (Jaques et al. 2019)", []string{"mind=influence"}, true},
 	}
+	for _, b := range reg.Breeds() {
+		list = append(list, Breed{b.Name, b.Doc, []string{"mind=" + b.Name}, true})
+	}
+	return list
 }
 
 // Ages of a member: that of a run's checkpoint once so much of it is done.
@@ -63,7 +66,7 @@ type ZooEntry = zoo.Entry
 
 // parseMember reads a member's name: KIND, which is that of the given seed, KIND-SEED
 // or KIND-SEED-AGE.
-func parseMember(text string, seed uint64) (ZooEntry, Breed, error) {
+func (l *Lab) parseMember(text string, seed uint64) (ZooEntry, Breed, error) {
 	e := ZooEntry{Seed: seed, Age: final}
 	kind := text
 	for _, a := range ages {
@@ -77,7 +80,7 @@ func parseMember(text string, seed uint64) (ZooEntry, Breed, error) {
 		}
 	}
 	var kinds []string
-	for _, b := range Breeds() {
+	for _, b := range Breeds(l.Reg) {
 		if b.Name == kind {
 			e.Kind, e.Name = kind, fmt.Sprintf("%s-%d", kind, e.Seed)
 			if e.Age != final {
@@ -95,42 +98,48 @@ func parseMember(text string, seed uint64) (ZooEntry, Breed, error) {
 // what they are rewarded for, by mind, by seed and by age; held out are other seeds and
 // a mind of another kind. Where everybody's interests agree or none do, all rewards that count
 // others' in are the same or nothing, and seeds are all there is.
-func usual(kind game.Kind, weans bool, seed uint64) (who, hold []string) {
+func (l *Lab) usual(kind game.Kind, weans bool, seed uint64) (who, hold []string) {
 	name := func(kind string, n uint64) string { return fmt.Sprintf("%s-%d", kind, seed+n) }
 	first := name("selfish", 0)
-	who = []string{first, first + "-young", first + "-middle", name("apart", 1)}
+	who, hold = []string{first, first + "-young", first + "-middle", name("apart", 1)}, []string{name("selfish", 2)}
 	if kind != game.GeneralSum {
-		return append(who, name("selfish", 1)), []string{name("selfish", 2), name("influence", 0)}
+		who = append(who, name("selfish", 1))
+	} else {
+		if weans {
+			who = append(who, name("weaned", 0))
+		}
+		who, hold = append(who, name("prosocial", 0), name("aggressive", 0)), append(hold, name("prosocial", 1))
 	}
-	if weans {
-		who = append(who, name("weaned", 0))
+	for _, b := range l.Reg.Breeds() {
+		if b.Stranger {
+			hold = append(hold, name(b.Name, 0))
+		}
 	}
-	return append(who, name("prosocial", 0), name("aggressive", 0)),
-		[]string{name("selfish", 2), name("prosocial", 1), name("influence", 0)}
+	return who, hold
 }
 
 // zooMembers returns whom a zoo is asked for.
 func (l *Lab) zooMembers(c prepare.Zoo, at Site, g game.Game) (list []ZooEntry, err error) {
 	who, hold := c.Who, c.Hold
 	if len(who) == 0 {
-		plain, err := l.breedSpec(c, at, Breeds()[1])
+		plain, err := l.breedSpec(c, at, Breeds(l.Reg)[1])
 		if err != nil {
 			return nil, Misuse{err}
 		}
 		var held []string
-		if who, held = usual(g.Spec().Kind, len(plain.Train.GoalWeight) > 0, c.Seed); len(hold) == 0 {
+		if who, held = l.usual(g.Spec().Kind, len(plain.Train.GoalWeight) > 0, c.Seed); len(hold) == 0 {
 			hold = held
 		}
 	}
 	if slices.Contains(who, "all") {
 		who = nil
-		for _, b := range Breeds() {
+		for _, b := range Breeds(l.Reg) {
 			who = append(who, b.Name)
 		}
 	}
 	add := func(flag string, names []string, held bool) error {
 		for _, name := range names {
-			e, _, err := parseMember(name, c.Seed)
+			e, _, err := l.parseMember(name, c.Seed)
 			if err != nil {
 				return Wrong(err, flag, name)
 			}
@@ -213,7 +222,7 @@ func (l *Lab) TrainZoo(ctx context.Context, c prepare.Zoo, at Site) ([]ZooEntry,
 		return run, zoo.Write(at.Dir, index)
 	}
 	for _, e := range list {
-		_, b, _ := parseMember(e.Name, e.Seed)
+		_, b, _ := l.parseMember(e.Name, e.Seed)
 		run, err := grow(b, e)
 		if err != nil {
 			return nil, err
@@ -241,13 +250,10 @@ func (l *Lab) breedSpec(c prepare.Zoo, at Site, b Breed) (spec.Spec, error) {
 		return spec.Spec{}, err
 	}
 	sets := []string{"name=zoo-" + b.Name, "game.name=" + at.Game.Name}
-	base := "ppo-" + at.Game.Name
 	for _, f := range at.Game.Fields() {
 		sets = append(sets, f.Path+"="+f.Default)
-		if size, err := strconv.Atoi(f.Default); at.Game.Name == "staghunt" && f.Path == "game.size" && err == nil && size > 4 {
-			base = "ppo-8x8"
-		}
 	}
+	base := at.Game.Preset()
 	switch {
 	case slices.Contains(l.Reg.PresetNames(), base):
 	case len(g.Spec().Obs.Planes) == 0:

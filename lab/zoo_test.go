@@ -157,7 +157,7 @@ func TestTheUsualMembersFitTheGame(t *testing.T) {
 		}
 		held, seen := 0, map[string]bool{}
 		for _, e := range list {
-			_, b, err := parseMember(e.Name, 0)
+			_, b, err := l.parseMember(e.Name, 0)
 			if err != nil || seen[e.Name] {
 				t.Errorf("%s: %s: %v", name, e.Name, err)
 			}

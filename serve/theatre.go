@@ -115,8 +115,7 @@ const mostRuns = 300
 // form gathers what can be chosen. joins says that a person is to sit somewhere.
 func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, replay.Ask, error) {
 	q := r.URL.Query()
-	d := &theatreView{Games: s.c.Lab.Reg.GameNames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
-	d.Games = slices.DeleteFunc(slices.Clone(d.Games), func(g string) bool { return g == "python" })
+	d := &theatreView{Games: s.c.Lab.Reg.PlainGames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
 	rows := s.shelf.Now().Rows
 	for _, row := range rows {
 		for _, seed := range row.Seeds {
@@ -140,7 +139,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, repla
 	case len(d.Runs) > 0:
 		d.Run = d.Runs[0].Name
 	default:
-		d.Game = "staghunt"
+		d.Game = s.c.Lab.Reg.UsualGame()
 	}
 	if d.Run != "" && a.Run.Dir == "" {
 		newest := maps.Clone(q)

@@ -164,6 +164,16 @@ func (c *Config) Met() []string {
 	return nil
 }
 
+// Planning is the settings of minds that plan as HOP does: its own, or those of a kind of minds
+// that hold them.
+type Planning interface{ Planner() *Config }
+
+// Planner returns the settings themselves.
+func (c *Config) Planner() *Config { return c }
+
+// Watches reports whether agents can learn by watching others play: those that learn from a search.
+func (c *Config) Watches() bool { return c.Own == "search" }
+
 // FolderFields returns the fields that name folders of models.
 func (c *Config) FolderFields() []*string { return c.Models.Fields() }
 

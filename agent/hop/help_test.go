@@ -19,6 +19,7 @@ import (
 	"github.com/hop-marl/hop/model/sequence"
 	"github.com/hop-marl/hop/model/vae"
 	"github.com/hop-marl/hop/num/rng"
+	fast "github.com/hop-marl/hop/search/hunt"
 )
 
 // KeepFewAnswers makes a mind's caches keep hardly anything.
@@ -28,7 +29,7 @@ func (m *Mind) KeepFewAnswers() { m.cacheLog = 4 }
 func hunt(t testing.TB, horizon int) game.Game {
 	c := staghunt.Default()
 	c.Size, c.Horizon = 4, horizon
-	return gametest.New(t, staghunt.New, c)
+	return game.With(gametest.New(t, staghunt.New, c), fast.Fast{})
 }
 
 // makeMind returns an agent's mind that remembers envs copies, and a player of

@@ -42,7 +42,7 @@ type Config struct {
 	LR        float64      `yaml:"lr" doc:"the model's learning rate at its first step; it halves by step 1000 and falls on" range:"0<..1"`
 }
 
-// Default returns the settings of docs/world.md, switched off.
+// Default returns the settings that a spec starts from, switched off.
 func Default() Config {
 	c := Config{
 		RealRatio: 0.5, Length: 32, From: "starts", Refresh: 1, Trust: 0.95, Others: "brains", Model: world.Default(),

@@ -12,7 +12,7 @@ func Reference(c Config, o *reference.Own, in reference.Adding) (err error) {
 	if o.Reward, nats, err = f.Pay(in.Saved, in.Window); err != nil {
 		return err
 	}
-	o.Stats = map[string]float64{"nats": nats}
+	o.Stats = map[string]float64{"influence/nats": nats}
 	o.Beside = &reference.Beside{
 		Prefix: "influence/net/", Learn: func() (before, after reference.Net, err error) { return f.Learn(in.Saved, in.Window) },
 		Check: "the model of influence learns by its definition",

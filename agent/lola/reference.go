@@ -15,8 +15,8 @@ func Reference(c Config, o *reference.Own, in reference.Adding) error {
 	me := o.Agents[0]
 	o.Adv = reference.LOLA(o.Actor, o.PPO, c.LOLA.Eta, me, in.Nets, in.Window)
 	o.Stats = map[string]float64{
-		"term":      reference.RootMean(in.Window.Rollout, me, o.Adv),
-		"advantage": reference.RootMean(in.Window.Rollout, me, reference.AdvantagesOf(in.Window, me, o.PPO)),
+		"lola/term":      reference.RootMean(in.Window.Rollout, me, o.Adv),
+		"lola/advantage": reference.RootMean(in.Window.Rollout, me, reference.AdvantagesOf(in.Window, me, o.PPO)),
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 // leafRows is how many leaves of a tree are evaluated again: by networks, by scripts.
@@ -274,14 +274,13 @@ func (s *searched) misrolled(i int, tree int32, e *search.Entry, partners [][]in
 	return ""
 }
 
-// bot returns a scripted policy by name. With one stag, going there until a hare must
-// be taken is what the game calls deadline.
+// bot returns a scripted policy by name, or that by which the game's rules made for search play it.
 func (s *searched) bot(name string) game.Bot {
 	if s.bots == nil {
 		s.bots = map[string]game.Bot{}
 	}
-	if h, ok := s.Game.(*staghunt.Game); ok && name == "stag" && h.Config().Stags == 1 {
-		name = "deadline"
+	if fast := truth.FastOf(s.Game); fast != nil {
+		name = fast.Bot(s.Game, name)
 	}
 	if b, ok := s.bots[name]; ok {
 		return b
@@ -327,7 +326,7 @@ func (s *searched) rolled(i int, q search.Query, st game.State, partners []int32
 func (s *searched) rollout(
 	i int, from game.State, script string, partners []int32, seed uint64, depth int32, how rolling, r *rng.Rand,
 ) float64 {
-	_, hunt := s.Game.(*staghunt.Game)
+	fast := truth.FastOf(s.Game)
 	st, me := s.Game.New(), s.seat(i, 0)
 	st.CopyFrom(from)
 	joint, rewards := make([]int32, len(s.others)+1), make([]float32, len(s.others)+1)
@@ -344,7 +343,7 @@ func (s *searched) rollout(
 			seat := s.seat(i, j+1)
 			if joint[seat] = game.NoAction; st.Alive(seat) {
 				joint[seat] = s.bot(s.pop.who[(p+how.shift)%int32(len(s.pop.who))]).Act(st, seat, draw)
-			} else if hunt {
+			} else if fast != nil && fast.DrawsForGone() {
 				draw.Uint64() // one number for each, needed or not
 			}
 		}

@@ -106,7 +106,7 @@ func held(
 	parts, err := s.Parts(3, spec.Machine{Workers: 1})
 	must(t, err)
 	w := &watching{parts: parts, scale: s.PPO.RewardScale, first: s.Train.Warm.Windows}
-	if c, ok := spec.ConfigOf[hop.Config](&s); ok {
+	if c, ok := spec.SettingsAs[*hop.Config](&s); ok {
 		is := *c
 		if w.hop = &is; said != nil {
 			said(w.hop)

@@ -311,7 +311,7 @@ func (r *recorded) cleared(f *check.Finding) {
 // updatesByAgent asks whether all agents learn equally often, and until the end.
 func (r *recorded) updatesByAgent(f *check.Finding) {
 	f.Unit = "updates"
-	for _, part := range []string{"ppo", "moa", "world"} {
+	for _, part := range []string{check.PPO, "moa", "world"} {
 		steps, last := map[string]int{}, map[string]int{}
 		first, end, most := math.MaxInt, 0, 0
 		var names []string

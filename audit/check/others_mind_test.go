@@ -10,6 +10,7 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/frame"
@@ -21,6 +22,7 @@ import (
 	"github.com/hop-marl/hop/model/vae"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search/hunt"
 )
 
 // watched is a player whose beliefs a study follows.
@@ -137,7 +139,7 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 	const envs, me, steps = 2, agent.ID(1), 20
 	sc := staghunt.Default()
 	sc.Size, sc.Horizon = 4, 8
-	g := gametest.New(t, staghunt.New, sc)
+	g := game.With(gametest.New(t, staghunt.New, sc), hunt.Fast{})
 	spec := g.Spec()
 	c := hop.Default()
 	c.Search.Trees, c.Search.Sims, c.MOA.Hidden, c.MOA.Batch = 1, 2, []int{8, 8}, 32

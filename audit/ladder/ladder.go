@@ -58,8 +58,17 @@ type Rung struct {
 	Module string // what was switched on, or replaced, since the rung below
 	Oracle bool   // by the truth
 	swap   swap
-	who    string // "ppo", "br" or "" for the run's own agent
+	who    player
 }
+
+// player is who plays a rung.
+type player int
+
+const (
+	own      player = iota // the run's agent
+	learnt                 // one that only learnt, of the runs named beside
+	response               // the best response
+)
 
 // swap says how an agent of a run plays otherwise than it was trained to: with
 // fields of its spec changed, and with what it believes replaced by the truth.
@@ -74,12 +83,13 @@ func Rungs(s spec.Spec) ([]Rung, error) {
 		return nil, fmt.Errorf("ladder: its agents do not learn alike (minds is set), and a rung changes them all; " +
 			"name a run whose agents are of one kind")
 	}
-	c, ok := spec.ConfigOf[hop.Config](&s)
+	p, ok := spec.SettingsAs[hop.Planning](&s)
 	if !ok {
 		return nil, fmt.Errorf("ladder: its agents do not plan (mind is %s), so there is nothing to take apart; name a run or preset whose "+
 			"agents do, such as hop-4x4", s.Mind.Name)
 	}
-	list := []Rung{{Name: "PPO agent", Module: "PPO", who: "ppo"}}
+	c := p.Planner()
+	list := []Rung{{Name: "PPO agent", Module: "PPO", who: learnt}}
 	add := func(name, module string, sets ...string) {
 		list = append(list, Rung{Name: name, Module: module, swap: swap{sets: sets}})
 	}
@@ -110,7 +120,7 @@ func Rungs(s spec.Spec) ([]Rung, error) {
 			list = append(list, Rung{Name: "+ " + o.Name, Module: o.Module, Oracle: true, swap: plus(before, o.swap)})
 		}
 	}
-	return append(list, Rung{Name: "best response", Module: "the rest of the search", Oracle: true, who: "br"}), nil
+	return append(list, Rung{Name: "best response", Module: "the rest of the search", Oracle: true, who: response}), nil
 }
 
 // oracles returns what can be replaced in a spec's agents, each alone.
@@ -176,8 +186,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	}
 	trained := slices.IndexFunc(rungs, func(r Rung) bool { return r.Name == asTrained })
 	var alone []Rung
-	if c, _ := spec.ConfigOf[hop.Config](&sp); c.Search.Kind != "none" {
-		alone = oracles(c)
+	if p, ok := spec.SettingsAs[hop.Planning](&sp); ok && p.Planner().Search.Kind != "none" {
+		alone = oracles(p.Planner())
 	}
 	got, err := (&measuring{c}).all(ctx, slices.Concat(rungs, alone))
 	if err != nil {
@@ -196,7 +206,7 @@ func (m *measuring) all(ctx context.Context, list []Rung) ([][][][]float64, erro
 	var games []game
 	out, at := make([][][][]float64, len(list)), map[string]int{}
 	for i, r := range list {
-		name := fmt.Sprintf("%s %v", r.who, r.swap)
+		name := fmt.Sprintf("%d %v", r.who, r.swap)
 		if first, ok := at[name]; ok {
 			out[i] = out[first]
 			continue
@@ -237,7 +247,7 @@ const lanes = 16
 func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key rng.Key, workers int) ([]float64, error) {
 	dir := m.Runs[run]
 	how := r.swap
-	if r.who == "ppo" {
+	if r.who == learnt {
 		dir, how = m.PPO[run%len(m.PPO)], swap{}
 	}
 	team := append([]string{""}, vs...)
@@ -250,7 +260,7 @@ func (m *measuring) play(ctx context.Context, r Rung, run int, vs []string, key 
 	if err != nil {
 		return nil, err
 	}
-	if r.who == "br" {
+	if r.who == response {
 		if me, err = best(g, team); err != nil {
 			return nil, err
 		}

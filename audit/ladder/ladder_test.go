@@ -137,7 +137,7 @@ func TestRungsFollowTheSpec(t *testing.T) {
 		}
 	}
 	plus := load("hop-4x4")
-	planner, ok := spec.ConfigOf[hop.Config](&plus)
+	planner, ok := spec.SettingsAs[*hop.Config](&plus)
 	if !ok {
 		t.Fatal("hop-4x4 does not plan")
 	}

@@ -27,7 +27,7 @@ type Network struct {
 
 // Title names a network by its agents.
 func (n *Network) Title() string {
-	if n.Part == "ppo" {
+	if n.Part == check.PPO {
 		return check.List(n.Agents)
 	}
 	return fmt.Sprintf("%s (%s)", check.List(n.Agents), n.Part)

@@ -23,7 +23,7 @@ type Own struct {
 	Goal   []float32          // [T+1][N][GoalLen] read in place of the window's
 	Reward []float64          // [T][N] added to what was earned
 	Adv    []float64          // [T][N] added to the advantages
-	Stats  map[string]float64 // what it reports of that
+	Stats  map[string]float64 // what it reports of that, by name
 
 	// Beside is a model that learns beside the own network; nil: there is none.
 	Beside *Beside
@@ -34,9 +34,12 @@ type Own struct {
 	Slip Slip // a named departure from the definition, to recognise it
 }
 
-// Adding is what a kind of learner is given to fill in what it adds to an update.
+// Adding is what a kind of learner is given to fill in what it adds to an update, or to say what
+// an update comes to.
 type Adding struct {
 	Seats     int
+	Agents    []agent.ID // who learn by it
+	PPO       PPO
 	Window    *Window
 	Saved     *safetensors.File // the learner before it learns
 	Nets      []Net             // [A] the weights that played the window; nil: not known
@@ -77,7 +80,7 @@ type Learnt struct {
 	Net     Net
 	Rows    int
 	Steps   int
-	Stats   map[string]float64 // by the name that the learner reports it under, without its prefix
+	Stats   map[string]float64 // by the name that the learner reports it under
 	LogProb []float64          // of each row's action, before learning
 	Value   []float64
 	Probs   [][]float64 // [rows][Actions] before learning
@@ -401,14 +404,17 @@ func (o Own) minibatches(l *Learnt, w *Window, r *rng.Rand) [][]int {
 
 // report names the sums as the learner does.
 func (o Own) report(l *Learnt, sum map[string]float64, lr float64) {
-	rows := max(sum["rows"], 1)
+	rows, of := max(sum["rows"], 1), "ppo/"
+	if o.Search {
+		of = "search/"
+	}
 	l.Stats = map[string]float64{
-		"policy_loss": sum["policy_loss"] / rows, "value_loss": sum["value_loss"] / max(sum["real"], 1),
-		"entropy": sum["entropy"] / rows, "grad_norm": sum["grad_norm"] / float64(max(l.Steps, 1)),
-		"explained": Explained(l.Ret[:l.real], l.OldV[:l.real]), "lr": lr,
+		of + "policy_loss": sum["policy_loss"] / rows, of + "value_loss": sum["value_loss"] / max(sum["real"], 1),
+		of + "entropy": sum["entropy"] / rows, of + "grad_norm": sum["grad_norm"] / float64(max(l.Steps, 1)),
+		of + "explained": Explained(l.Ret[:l.real], l.OldV[:l.real]), of + "lr": lr,
 	}
 	maps.Copy(l.Stats, o.Stats)
 	if !o.Search {
-		l.Stats["kl"], l.Stats["clipped"] = sum["kl"]/rows, sum["clipped"]/rows
+		l.Stats["ppo/kl"], l.Stats["ppo/clipped"] = sum["kl"]/rows, sum["clipped"]/rows
 	}
 }

@@ -160,6 +160,9 @@ func newParser(a *app) *kong.Kong {
 		kong.Vars{"version": thisBuild().Line()},
 		kong.Exit(func(code int) { panic(exited(code)) }),
 	)
+	if err == nil {
+		err = nameBreeds(parser.Model.Node, a.reg)
+	}
 	if err != nil {
 		panic(err) // a mistake in the flags' tags
 	}

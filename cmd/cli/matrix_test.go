@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -23,7 +24,7 @@ import (
 )
 
 var (
-	long    = flag.Bool("long", false, "try every cell of the corruption matrix, and hold the table of docs/reliability.md against it")
+	long    = flag.Bool("long", false, "try every cell of the corruption matrix, and hold the table of docs/results/corruption.md against it")
 	rewrite = flag.Bool("rewrite", false, "with -long: write that table")
 )
 
@@ -162,7 +163,7 @@ var matrixReaders = []reader{
 // TestCorruptionMatrix harms every file of a run, a dataset, a model and a stage in
 // every way, and has every command read it: each gives the same result, or an error that
 // names the file, or says that it used an older checkpoint or did something anew, as
-// docs/reliability.md has it. With -long every cell is tried and the table printed;
+// docs/results/corruption.md has it. With -long every cell is tried and the table printed;
 // otherwise some are, and of slow commands those that end in an error.
 func TestCorruptionMatrix(t *testing.T) {
 	p := buildPlace(t)
@@ -191,7 +192,7 @@ func TestCorruptionMatrix(t *testing.T) {
 						t.Errorf("%s: exit %d, and none of what is allowed; it says\n%s\nit gives\n%s", where, got.code, got.errs, differ(got.out, want.out))
 						kind = "?"
 					case !*long && !strings.Contains(says, kind):
-						t.Errorf("%s: is %s, docs/reliability.md has %s; it says\n%s", where, kind, says, got.errs)
+						t.Errorf("%s: is %s, %s has %s; it says\n%s", where, kind, tablePage, says, got.errs)
 					}
 					if *long {
 						t.Logf("%s: %s", where, kind)
@@ -211,23 +212,21 @@ func TestCorruptionMatrix(t *testing.T) {
 	case *long && *rewrite && !t.Failed():
 		writeTable(t, text, cells)
 	case *long && text != tableText(table):
-		t.Errorf("docs/reliability.md has another table (-args -long -rewrite writes it); this is it, of the commands that were asked for:\n%s",
-			text)
+		t.Errorf("%s has another table (-args -long -rewrite writes it); this is it, of the commands that were asked for:\n%s", tablePage, text)
 	}
 }
 
-const tablePage = "../../docs/reliability.md"
+const tablePage = "../../docs/results/corruption.md"
 
-// writeTable puts the table into docs/reliability.md, and how many cells it has.
+// writeTable puts the table into docs/results/corruption.md, and how many cells it has.
 func writeTable(t *testing.T, text string, cells int) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.FromSlash(tablePage))
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, ok := strings.Cut(string(b), "| file | ")
-	_, rest, ok2 := strings.Cut(rest, "\n\n")
-	if !ok || !ok2 {
+	head, _, ok := strings.Cut(string(b), "| file | ")
+	if !ok {
 		t.Fatalf("%s has no table", tablePage)
 	}
 	names, line := "| file |", "|---|"
@@ -235,13 +234,18 @@ func writeTable(t *testing.T, text string, cells int) {
 		names, line = names+" "+h.name+" |", line+"---|"
 	}
 	count := regexp.MustCompile(`The whole has [0-9,]+ cells`)
-	rest = count.ReplaceAllString(rest, "The whole has "+plot.Thousands(cells)+" cells")
-	if err := os.WriteFile(filepath.FromSlash(tablePage), []byte(head+names+"\n"+line+"\n"+text+"\n"+rest), 0o644); err != nil {
+	head = count.ReplaceAllString(head, "The whole has "+plot.Thousands(cells)+" cells")
+	build := thisBuild() // a test is not told its commit
+	if commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
+		build.Commit, build.Program = strings.TrimSpace(string(commit)), ""
+	}
+	head = regexp.MustCompile(`(?m)silent\. .*$`).ReplaceAllString(head, "silent. Written by "+build.Line()+".")
+	if err := os.WriteFile(filepath.FromSlash(tablePage), []byte(head+names+"\n"+line+"\n"+text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// readTable reads the table of docs/reliability.md: by row and harm, the letters of each
+// readTable reads the table of docs/results/corruption.md: by row and harm, the letters of each
 // group of commands.
 func readTable(t *testing.T) map[string]row {
 	t.Helper()

@@ -36,7 +36,7 @@ func (c playCmd) Run(a *app) error {
 		Game: g, Seed: c.Seed, Human: game.Seat(c.Seat), GIF: c.GIF, Plain: c.Plain, Delay: c.Delay,
 		In: a.in, Out: a.out, MaxEpisodes: c.Episodes,
 	}
-	if l, ok := g.(interface{ Label() string }); ok {
+	if l, ok := game.As[interface{ Label() string }](g); ok {
 		o.Label = g.Spec().Name + " " + l.Label()
 	}
 	names := make([]string, len(members))

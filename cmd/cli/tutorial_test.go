@@ -3,8 +3,6 @@ package cli
 import (
 	"bytes"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -80,33 +78,5 @@ func recording(t *testing.T, bad bool) {
 	}
 	if err := os.WriteFile("run.npz", b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-
-// Every link between pages has its target, and pictures are small.
-func TestEveryLinkHasATarget(t *testing.T) {
-	var files []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md"} {
-		list, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, list...)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			at, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1])))
-			if err != nil {
-				t.Errorf("%s links to %s, which there is not", file, m[1])
-			} else if !at.IsDir() && at.Size() > 300_000 {
-				t.Errorf("%s shows %s, of %d kB", file, m[1], at.Size()/1000)
-			}
-		}
 	}
 }

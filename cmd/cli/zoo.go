@@ -8,6 +8,7 @@ import (
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/prepare"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // zooCmd keeps co-players that have learnt.
@@ -25,13 +26,21 @@ type zooTrainCmd struct {
 	JSON        bool               `help:"Print one JSON object."`
 }
 
-// Help lists the kinds below what the text says.
-func (zooTrainCmd) Help() string {
+// Help is the text, in which nameBreeds puts the kinds.
+func (zooTrainCmd) Help() string { return text("zoo") }
+
+// nameBreeds lists a registry's kinds of co-players in the help of zoo train.
+func nameBreeds(n *kong.Node, reg *spec.Registry) error {
 	var kinds strings.Builder
-	for _, b := range lab.Breeds() {
+	for _, b := range lab.Breeds(reg) {
 		fmt.Fprintf(&kinds, "  %-10s %s\n", b.Name, b.Doc)
 	}
-	return strings.Replace(text("zoo"), "KINDS\n", kinds.String(), 1)
+	return kong.Visit(n, func(v kong.Visitable, next kong.Next) error {
+		if n, ok := v.(*kong.Node); ok {
+			n.Detail = strings.Replace(n.Detail, "KINDS\n", kinds.String(), 1)
+		}
+		return next(nil)
+	})
 }
 
 type zooJSON struct {

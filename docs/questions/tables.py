@@ -1,6 +1,7 @@
-"""Tables of docs/questions.md from the results of jobs.py and pool.sh: python3 tables.py FOLDER [QUESTIONS...].
+"""Tables of the users' questions from the results of jobs.py, pool.sh and 13.sh: python3 tables.py FOLDER [QUESTIONS...].
+They are printed and written into docs/results/question-NN.md, with the commands, the commits and the kernel sets of the runs.
 x ± y is the mean over seeds and half the 95 % interval by Student's t; a difference is taken seed by seed."""
-import csv, glob, json, os, re, sys
+import contextlib, csv, glob, io, json, os, re, sys
 from math import sqrt
 from statistics import mean, stdev
 
@@ -380,5 +381,63 @@ def q12():
             off = sum(not d["rollouts"][i]["ci95"][0] <= 0 <= d["rollouts"][i]["ci95"][1] for d in x.values())
             print(f"    drawn {r['name']}: game {pm([d['rollouts'][i]['game'] for d in x.values()])} model {pm([d['rollouts'][i]['model'] for d in x.values()])} off in {off} of {len(x)}")
 
-for q in sys.argv[2:] or ["01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12"]:
-    print(f"\n===== question {q}"); globals()["q" + q]()
+def q13():
+    """13.sh: whole pipelines of 13/SEED, self-play and the six trios."""
+    names = sorted({os.path.basename(p)[:-len(".adapt.json")] for p in glob.glob(os.path.join(root, "13/*/*.adapt.json"))})
+    head("preset", "self-play", "every seed", "greedy", *KNOWN, "processor s", "MB")
+    for v in names:
+        r = {s: (t["seeds"][0], a["table"], env(f"13/{s}/runs/{glob.escape(v)}-001/seed-*/env.json")) for s in SEEDS
+             if (t := load(f"13/{s}/{v}.json")) and (a := load(f"13/{s}/{v}.adapt.json"))}
+        if not r: continue
+        x = [t["mean"] for t, _, _ in vals(r)]; e = [e for _, _, e in vals(r) if e]
+        row(f"`{v}`", pm(x), every(x, 3), pm([t["greedy_mean"] for t, _, _ in vals(r)]), *(pm([a[i]["normalised"] for _, a, _ in vals(r)]) for i in range(len(KNOWN))),
+            f"{mean(y['cpu_s'] for y in e):.0f}" if e else "-", f"{max(y['peak_memory_bytes'] for y in e) / 2**20:.0f}" if e else "-")
+
+def page(text):
+    """What a question prints as Markdown: every table whole, what is said beside it as lines below it."""
+    parts, table, notes = [], [], []
+    def flush():
+        if len(table) > 2: parts.append("\n".join(table))
+        if notes: parts.append("\n".join("- " + n.strip().removeprefix("- ") for n in notes))
+        table.clear(); notes.clear()
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith("|"):
+            if i + 1 < len(lines) and lines[i + 1].startswith("|---"): flush()
+            table.append(line)
+        elif line.strip(): notes.append(line)
+    flush()
+    return "\n\n".join(parts)
+
+def builds(folders):
+    """The commits and kernel sets that the runs of some folders name in their env.json."""
+    found = set()
+    for f in folders:
+        for p in glob.glob(os.path.join(root, f, "**/seed-*/env.json"), recursive=True):
+            with open(p) as h: b = json.load(h)
+            found.add(f"{b.get('commit', 'unknown')[:12]}{' with changes' if b.get('dirty') else ''}, kernels {b.get('kernels', 'unknown')}")
+    return "; ".join(sorted(found)) or "not recorded"
+
+# Which tables make a question's page, and which folders hold its runs.
+PAGES = {"01": (["01"], ["01"]), "02": (["02"], ["02"]), "03": (["03", "03play"], ["03", "play"]), "04": (["04"], ["04"]), "05": (["05"], ["05"]), "06": (["06", "06games"], ["06", "hop"]),
+         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])}
+
+def write(q):
+    tables, folders = PAGES[q]
+    parts = []
+    for t in tables:
+        out = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(out): globals()["q" + t]()
+        except Exception as e: print(f"table {t}: {type(e).__name__} {e}: left out", file=sys.stderr); continue
+        print(f"\n===== {t}\n{out.getvalue()}")
+        parts.append(page(out.getvalue()))
+    if not parts: sys.exit(f"question {q}: no tables; its page is left as it is")
+    docs = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    answer = os.path.basename(glob.glob(os.path.join(docs, f"questions/{q}-*.md"))[0])
+    how = "`OUT=out/13 BIN=hop bash docs/questions/13.sh`" if q == "13" else f"`python3 docs/questions/jobs.py {' '.join(f for f in ('hop', q) if f == q or f in folders)}` and `pool.sh`"
+    with open(os.path.join(docs, f"results/question-{q}.md"), "w") as f:
+        f.write(f"# Tables: question {int(q)}\n\n[Question and answer](../questions/{answer}). {how}, then `python3 docs/questions/tables.py out {q}`. "
+                f"Runs of: {builds(folders)}.\n\n" + "\n\n".join(parts) + "\n")
+
+for q in sys.argv[2:] or PAGES: write(q)

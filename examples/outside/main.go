@@ -11,9 +11,22 @@ import (
 	"example.org/outside/weaklink"
 )
 
-func main() {
+func main() { cli.Main(all()) }
+
+// all is hop's registry with a game and a mind more. Their entries are all that is known of them:
+// each line after the first is something that hop can do without, and does better with.
+func all() *spec.Registry {
 	reg := registry.New()
-	reg.Games["weaklink"] = spec.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New).Rules(weaklink.Rules)
-	reg.Minds["reinforce"] = spec.AddMind("policy gradients of a linear softmax (Williams 1992)", reinforce.Default, reinforce.New)
-	cli.Main(reg)
+	reg.Games["weaklink"] = spec.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New).
+		Rules(weaklink.Rules).              // audits hold steps against the rules
+		Fast(weaklink.Fast{}).              // planners search on rules made for it
+		Solved(weaklink.Solver{}).          // regret, best responses
+		Returns(spec.By(weaklink.Returns)). // lines in reports
+		Preset(spec.By(func(weaklink.Config) string { return "ppo-matrix" }))
+	reg.Minds["reinforce"] = spec.AddMind("policy gradients of a linear softmax (Williams 1992)", reinforce.Default, reinforce.New).
+		Titled(func(any) string { return "REINFORCE" }).
+		Audited(reinforce.Audit). // audits compute updates again
+		Plain().                  // one policy plays any seat, and agents may share it
+		Bred("policy gradients without a value (Williams 1992)", false)
+	return reg
 }

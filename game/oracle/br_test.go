@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/staghunt/best"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/train/eval"
@@ -24,13 +25,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func hunt(t testing.TB, set func(*staghunt.Config)) *staghunt.Game {
+func hunt(t testing.TB, set func(*staghunt.Config)) game.Game {
 	t.Helper()
 	c := staghunt.Default()
 	if set != nil {
 		set(&c)
 	}
-	return gametest.New(t, staghunt.New, c)
+	return game.With(gametest.New(t, staghunt.New, c), best.Solver{})
 }
 
 // twin is the definition: expectimax over the real rules and the real bots,
@@ -171,7 +172,7 @@ func TestValuesEqualExpectimaxOverTheRealRules(t *testing.T) {
 }
 
 // mean returns V averaged over starts, and what the best response got on them.
-func mean(t testing.TB, g *staghunt.Game, others []string, episodes int) (value, played stats.Acc, states int) {
+func mean(t testing.TB, g game.Game, others []string, episodes int) (value, played stats.Acc, states int) {
 	t.Helper()
 	team := append([]string{"br"}, others...)
 	br, err := oracle.NewBR(g, 1)
@@ -245,6 +246,9 @@ func TestPlayedEqualsValue(t *testing.T) {
 }
 
 func TestSolvableNamesTheFault(t *testing.T) {
+	if err := oracle.Solvable(gametest.New(t, staghunt.New, staghunt.Default()), nil); err == nil {
+		t.Error("a game of which no best responses are known was accepted")
+	}
 	g := hunt(t, nil)
 	if err := oracle.Solvable(g, []string{"ns", "deadline"}); err != nil {
 		t.Errorf("got %v", err)

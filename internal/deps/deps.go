@@ -24,13 +24,13 @@ var Groups = []Group{
 	{"game", "Games, who plays them, what they see, what is best in them.", []string{
 		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/rules", "game/cartpole",
 		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
-		"game/oracle", "game/pyenv",
+		"game/oracle", "game/staghunt/best", "game/pyenv",
 	}},
 	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset"}},
 	{"model", "Networks.", []string{
 		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/world", "model/sequence",
 	}},
-	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth"}},
+	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth", "search/hunt"}},
 	{"agent", "Who learns.", []string{
 		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/a3c", "agent/hop", "agent/influence", "agent/lola",
 		"agent/pr2", "agent/rl2",
@@ -96,6 +96,8 @@ var Barred = []Bar{
 	{"train/spec", games, "specs are wired from a registry; only train/registry lists games"},
 	{"train/spec", []string{"agent/hop", "agent/lola", "agent/influence", "agent/a3c", "agent/pr2"},
 		"specs are wired from a registry; only train/registry lists learners"},
+	{"search/truth", games, "rules made for one game's search are named by its registry entry"},
+	{"game/oracle", games, "best responses in one game are named by its registry entry"},
 	{"search/truth", []string{"model"}, "the real rules need no networks; search/learned is where trees and networks meet"},
 }
 

@@ -129,18 +129,33 @@ func words(list string) (out []string) {
 // Load reads all records of the module whose root that is, those in corpus and those
 // in corpus/held, by file, then in their order.
 func Load(root string) ([]Record, error) {
+	first, err := load(root, "corpus/*.txt")
+	held, err2 := load(root, heldBack)
+	return append(first, held...), errors.Join(err, err2)
+}
+
+// HeldBack returns the names of those that were held back until the audit was done.
+func HeldBack(root string) (map[string]bool, error) {
+	list, err := load(root, heldBack)
+	names := map[string]bool{}
+	for _, r := range list {
+		names[r.Name] = true
+	}
+	return names, err
+}
+
+const heldBack = "corpus/held/*.txt"
+
+func load(root, pattern string) ([]Record, error) {
 	var list []Record
-	var errs []error
-	for _, pattern := range []string{"corpus/*.txt", "corpus/held/*.txt"} {
-		files, err := filepath.Glob(filepath.Join(root, "internal", "mutants", filepath.FromSlash(pattern)))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "mutants", filepath.FromSlash(pattern)))
+	errs := []error{err}
+	slices.Sort(files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		errs = append(errs, err)
-		slices.Sort(files)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			errs = append(errs, err)
-			part, err := Parse(string(text), filepath.Base(file))
-			list, errs = append(list, part...), append(errs, err)
-		}
+		part, err := Parse(string(text), filepath.Base(file))
+		list, errs = append(list, part...), append(errs, err)
 	}
 	return list, errors.Join(errs...)
 }

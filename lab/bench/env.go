@@ -4,10 +4,10 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,39 +31,25 @@ type EnvRow struct {
 	Allocs float64 `json:"allocs"` // for each env step
 }
 
-// Env measures games for so much processor time each: the stag hunt in several sizes
-// and each other game at its defaults, or only the one named.
+// Env measures games for so much processor time each, all or only the one named, at the settings
+// that their entries name or at their defaults: first the usual game.
 func Env(ctx context.Context, reg *spec.Registry, only string, cores int, d time.Duration) ([]EnvRow, error) {
+	usual := reg.UsualGame()
+	names := append([]string{usual}, slices.DeleteFunc(reg.PlainGames(), func(name string) bool { return name == usual })...)
 	var games []spec.Game
-	add := func(name string, params ...int) error { // size, agents, blocks
+	for _, name := range names {
+		if only != "" && only != name {
+			continue
+		}
 		g, err := reg.NewGame(name)
-		for i, x := range params {
-			if err == nil {
-				err = g.Set([]string{"size", "agents", "blocks"}[i], fmt.Sprint(x))
-			}
+		if err != nil {
+			return nil, err
 		}
-		games = append(games, g)
-		return err
-	}
-	if only == "" || only == "staghunt" {
-		for _, size := range []int{4, 8, 16} {
-			for _, agents := range []int{2, 4, 8} {
-				params := []int{size, agents, size * 5 / 8}
-				if size == 4 {
-					params = params[:2]
-				}
-				if err := add("staghunt", params...); err != nil {
-					return nil, err
-				}
-			}
+		list, err := g.Measured()
+		if err != nil {
+			return nil, err
 		}
-	}
-	for _, name := range reg.PlainGames() {
-		if name != "staghunt" && (only == "" || only == name) {
-			if err := add(name); err != nil {
-				return nil, err
-			}
-		}
+		games = append(games, list...)
 	}
 	var rows []EnvRow
 	for _, g := range games {

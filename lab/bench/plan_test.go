@@ -37,7 +37,7 @@ func TestLoopSearchesDeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, ok := spec.ConfigOf[hop.Config](&sp)
+	c, ok := spec.SettingsAs[*hop.Config](&sp)
 	if !ok {
 		t.Fatal("the loop does not plan")
 	}

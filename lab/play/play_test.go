@@ -19,6 +19,7 @@ import (
 	"github.com/hop-marl/hop/game/cartpole"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
+	fast "github.com/hop-marl/hop/search/hunt"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -42,7 +43,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // hunt is a stag hunt on a small board.
-func hunt(t *testing.T, size, blocks int) *staghunt.Game {
+func hunt(t *testing.T, size, blocks int) game.Game {
 	t.Helper()
 	c := staghunt.Default()
 	c.Size, c.Blocks = size, blocks
@@ -50,7 +51,7 @@ func hunt(t *testing.T, size, blocks int) *staghunt.Game {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return game.With(g, fast.Fast{})
 }
 
 // position is two hunters at a stag, one at a hare, one on its own.
@@ -69,7 +70,7 @@ func hunted(t *testing.T) *Recorder {
 	if err := st.UnmarshalText([]byte(position)); err != nil {
 		t.Fatal(err)
 	}
-	rec := NewRecorder(g, "Stag hunt "+g.Label())
+	rec := NewRecorder(g, "Stag hunt "+strings.TrimPrefix(game.Label(g), "staghunt "))
 	rec.Start(st, "seed 7", []string{"ns", "hop+", "nh", "random"}, Info{})
 	rewards := make([]float32, 4)
 	var r rng.Rand

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -127,31 +128,32 @@ func TestWindowsWithFewEpisodesAreLeftOut(t *testing.T) {
 }
 
 func TestReferencesHoldOnlyWhereTheyWereMeasured(t *testing.T) {
-	base := map[string]any{"name": "staghunt", "size": 4, "agents": 4, "blocks": 0, "stags": 1, "hares": 4, "horizon": 35, "stag_pays": 10,
-		"hare_pays": 1, "end_after_first_catch": 0, "player_strength": []any{}}
-	with := func(k string, v any) map[string]any {
-		m := map[string]any{k: v}
-		for n, x := range base {
-			if n != k {
-				m[n] = x
-			}
-		}
-		return m
-	}
 	for _, c := range []struct {
-		name   string
-		params map[string]any
-		want   []string
+		name, game string
+		set        []string
+		want       []string
 	}{
-		{"4x4", base, []string{"optimum", "hares only", "selfish equilibrium", "random"}},
-		{"8x8", with("size", 8), []string{"optimum", "hares only", "random"}},
-		{"with blocks", with("blocks", 5), []string{"optimum", "hares only"}},
-		{"two stags", with("stags", 2), []string{"optimum", "hares only"}},
-		{"other pay", with("stag_pays", 12), nil},
-		{"another game", with("name", "tag"), nil},
+		{"4x4", "staghunt", []string{"size=4"}, []string{"optimum", "hares only", "selfish equilibrium", "random"}},
+		{"8x8", "staghunt", []string{"size=8"}, []string{"optimum", "hares only", "random"}},
+		{"with blocks", "staghunt", []string{"blocks=2"}, []string{"optimum", "hares only"}},
+		{"8x8 with blocks", "staghunt", []string{"size=8", "blocks=5"}, []string{"optimum", "hares only"}},
+		{"two stags", "staghunt", []string{"stags=2"}, []string{"optimum", "hares only"}},
+		{"other pay", "staghunt", []string{"stag_pays=12"}, nil},
+		{"another game", "tag", []string{"size=8"}, nil},
+		{"drifts", "snowdrift", []string{"size=8"}, []string{"optimum", "random"}},
+		{"fewer drifts", "snowdrift", []string{"drifts=5"}, nil},
+		{"coins", "coin", []string{"size=5"}, []string{"own coins only"}},
 	} {
+		g, err := registry.New().NewGame(c.game)
+		for _, set := range c.set {
+			path, value, _ := strings.Cut(set, "=")
+			err = cmp.Or(err, g.Set(path, value))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
-		for _, r := range references(c.params) {
+		for _, r := range references(g) {
 			got = append(got, r.Name)
 		}
 		if !slices.Equal(got, c.want) {

@@ -60,11 +60,7 @@ func (k kindRow) Listed() string {
 
 // learning says how agents of a spec learn, in a few words.
 func learning(s *spec.Spec) string {
-	text := planning(s)
-	if text == "" {
-		text = s.Mind.Name
-	}
-	text += ", learning rate " + trim3(s.PPO.LR)
+	text := s.Title() + ", learning rate " + trim3(s.PPO.LR)
 	if s.PPO.Prosocial != 0 {
 		text += ", prosocial share " + trim3(s.PPO.Prosocial)
 	}

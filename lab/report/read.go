@@ -193,8 +193,8 @@ func (g *group) readSpec(r *run, text []byte, file string) *spec.Spec {
 			g.team[sw.Agent] = sw.To
 		}
 	}
-	if m, err := s.Game.Map(); err == nil && !g.mixed() { // references are means over a team that learns
-		g.refs = references(m)
+	if !g.mixed() { // references are means over a team that learns
+		g.refs = references(s.Game)
 	}
 	return &s
 }

@@ -8,9 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/num/plot"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 func pText(p float64) string {
@@ -117,33 +115,12 @@ func (g *group) Scoring() string {
 	return text
 }
 
-// planning names the kind of agent.
-func planning(s *spec.Spec) string {
-	c, ok := spec.ConfigOf[hop.Config](s)
-	if !ok {
-		return map[string]string{
-			"ppo": "PPO", "lola": "LOLA", "influence": "PPO paid for influence", "rl2": "RL^2", "a3c": "A3C", "pr2": "PR2",
-		}[s.Mind.Name]
-	}
-	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals",
-		"context": "HOP+ that reads whole lives"}[c.Goals.Kind]
-	rules := "the true rules"
-	if c.Search.Dynamics == "world" {
-		rules = "the learnt world model"
-	}
-	leaf := map[string]string{
-		"net": "its network", "scripts": "scripted rollouts", "both": "network and scripted rollouts", "response": "the response network",
-	}[c.Leaf.Kind]
-	return fmt.Sprintf("%s, searching on %s (%d trees of %d simulations), leaves valued by %s",
-		kind, rules, c.Search.Trees, c.Search.Sims, leaf)
-}
-
 // Setting names what chooses the outcome at least as much as the learner does.
 func (g *group) Setting() string {
 	if g.Spec == nil {
 		return ""
 	}
-	s := planning(g.Spec) + fmt.Sprintf(", frame %s, discount %s, hidden %v, learning rate %s",
+	s := g.Spec.Title() + fmt.Sprintf(", frame %s, discount %s, hidden %v, learning rate %s",
 		g.Spec.Actor.Frame, trim3(g.Spec.PPO.Gamma), g.Spec.Actor.Hidden, trim3(g.Spec.PPO.LR))
 	if g.Spec.Actor.LSTM > 0 {
 		s += fmt.Sprintf(", LSTM %d", g.Spec.Actor.LSTM)

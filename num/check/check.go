@@ -159,9 +159,12 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// PPO is the module of what learns from rows, whichever learner it is.
+const PPO = "ppo"
+
 // Modules in causal order: the output of each is the input of later ones. Only
 // names from this list are used.
-var Modules = []string{"game", "spec", "rollout", "buffers", "ppo", "goals", "moa", "beliefs", "world", "planner", "checkpoint",
+var Modules = []string{"game", "spec", "rollout", "buffers", PPO, "goals", "moa", "beliefs", "world", "planner", "checkpoint",
 	"logging", "guards"}
 
 // place returns where a module comes in causal order; symptoms, which name

@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/hunt"
 	"github.com/hop-marl/hop/search/learned"
 	"github.com/hop-marl/hop/search/truth"
 )
@@ -25,10 +26,9 @@ func must(t testing.TB, err error) {
 
 var small = staghunt.Config{Size: 3, Agents: 3, Stags: 1, Hares: 2, Horizon: 9, StagPays: 10, HarePays: 1}
 
-func hunting(t testing.TB) *staghunt.Game {
+func hunting(t testing.TB) game.Game {
 	t.Helper()
-	g := gametest.New(t, staghunt.New, small)
-	return g
+	return game.With(gametest.New(t, staghunt.New, small), hunt.Fast{})
 }
 
 func inputOf(g game.Game) world.Input {

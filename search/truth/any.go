@@ -8,7 +8,7 @@ import (
 	"github.com/hop-marl/hop/search"
 )
 
-// anyGame is rules for every game: slots hold game.States.
+// anyGame is a Model of every game: slots hold game.States.
 type anyGame struct {
 	g       game.Game
 	actions int
@@ -28,6 +28,12 @@ type anyGame struct {
 type anyEnv struct {
 	st    game.State
 	seats []game.Seat
+}
+
+// Plain returns a game's own rules as a model.
+func Plain(g game.Game, c For) (Model, error) {
+	a, err := newAny(g, c.Models, c.Scripts, c.Envs)
+	return Model{a, a, a}, err
 }
 
 func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
@@ -56,23 +62,23 @@ func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
 	return a, nil
 }
 
-func (a *anyGame) set(env int, st game.State, seats []game.Seat) {
+func (a *anyGame) Set(env int, st game.State, seats []game.Seat) {
 	a.envs[env].st = st
 	copy(a.envs[env].seats, seats)
 }
 
-func (a *anyGame) size(slots int) {
+func (a *anyGame) Size(slots int) {
 	for len(a.slots) < slots {
 		a.slots = append(a.slots, a.g.New())
 	}
 }
 
-func (a *anyGame) root(env int, slot int32) (uint32, uint64) {
+func (a *anyGame) Root(env int, slot int32) (uint32, uint64) {
 	a.slots[slot].CopyFrom(a.envs[env].st)
-	return a.legal(env, slot, 0), a.key(env, slot)
+	return a.Legal(env, slot, 0), a.key(env, slot)
 }
 
-func (a *anyGame) legal(env int, slot int32, place int) uint32 {
+func (a *anyGame) Legal(env int, slot int32, place int) uint32 {
 	a.slots[slot].Legal(a.envs[env].seats[place], a.mask)
 	set := uint32(0)
 	for k, ok := range a.mask {
@@ -97,7 +103,7 @@ func (a *anyGame) key(env int, slot int32) uint64 {
 	return h | 1
 }
 
-func (a *anyGame) expand(leaves []search.Leaf, others, envs []int32, rs []rng.Rand) {
+func (a *anyGame) Expand(leaves []search.Leaf, others, envs []int32, rs []rng.Rand) {
 	n := len(a.joint) - 1
 	for i := range leaves {
 		l := &leaves[i]
@@ -119,14 +125,14 @@ func (a *anyGame) step(env int, from, to int32, actions []int32, r *rng.Rand) (f
 	if !st.Alive(e.seats[0]) {
 		return a.rewards[e.seats[0]], true, 0, 0
 	}
-	return a.rewards[e.seats[0]], false, a.legal(env, to, 0), a.key(env, to)
+	return a.rewards[e.seats[0]], false, a.Legal(env, to, 0), a.key(env, to)
 }
 
-func (a *anyGame) observe(dst []float32, env int, slot int32, place int) {
+func (a *anyGame) Observe(dst []float32, env int, slot int32, place int) {
 	a.slots[slot].Observe(a.envs[env].seats[place], dst)
 }
 
-func (a *anyGame) draw(dst []int32, qs []search.Query, goals, envs []int32, rs []rng.Rand) {
+func (a *anyGame) Draw(dst []int32, qs []search.Query, goals, envs []int32, rs []rng.Rand) {
 	n := len(a.joint) - 1
 	for i := range qs {
 		q := &qs[i]
@@ -143,28 +149,28 @@ func (a *anyGame) choose(b game.Bot, st game.State, seat game.Seat, r *rng.Rand)
 	return b.Act(st, seat, r)
 }
 
-func (a *anyGame) scripts() int { return len(a.script) }
+func (a *anyGame) Scripts() int { return len(a.script) }
 
-func (a *anyGame) rollout(ro *roll, from *stream) float32 {
+func (a *anyGame) Rollout(ro *Roll, from *Stream) float32 {
 	r := &from.Rand
-	seats := a.envs[ro.env].seats
+	seats := a.envs[ro.Env].seats
 	st := a.play
-	st.CopyFrom(a.slots[ro.slot])
-	depth := ro.depth
+	st.CopyFrom(a.slots[ro.Slot])
+	depth := ro.Depth
 	sum, weight := float32(0), float32(1)
 	for st.Alive(seats[0]) {
-		a.joint[seats[0]] = a.script[ro.script].Act(st, seats[0], r)
+		a.joint[seats[0]] = a.script[ro.Script].Act(st, seats[0], r)
 		draw := r
-		if ro.seed != 0 {
-			a.r, draw = search.Common(ro.seed, depth), &a.r
+		if ro.Seed != 0 {
+			a.r, draw = search.Common(ro.Seed, depth), &a.r
 			depth++
 		}
-		for j, bot := range ro.others {
+		for j, bot := range ro.Others {
 			a.joint[seats[j+1]] = a.choose(a.model[bot], st, seats[j+1], draw)
 		}
 		st.Step(a.joint, a.rewards, r)
 		sum += weight * a.rewards[seats[0]]
-		weight *= ro.discount
+		weight *= ro.Discount
 	}
 	return sum
 }

@@ -1,4 +1,4 @@
-package truth
+package truth_test
 
 import (
 	"testing"
@@ -7,17 +7,18 @@ import (
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 // BenchmarkAhead is the planner of the HOP presets on 8x8: every action once in 16
 // futures, scored by scripts that are averaged over four more, along episodes.
 func BenchmarkAhead(b *testing.B) {
 	set := func(c *staghunt.Config) { c.Size, c.Blocks = 8, 5 }
-	c := Default().Plan
+	c := truth.Default().Plan
 	c.Trees, c.Sims = 16, 7
 	h := newBench(b, set, c, "ns", "nh", "random")
 	g, w, f, bots := hunting(b, set), h.w, h.f, h.bots
-	s := NewScripts(bots, c.Discount, 15)
+	s := truth.NewScripts(bots, c.Discount, 15)
 	s.Repeat = 4
 	var sts []game.State
 	positions(g, 200, func(_ int, st game.State) {

@@ -127,12 +127,9 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 
 // addPart adds whom a forest, or a part of it, asks.
 func (p *Player) addPart(g game.Game, f *search.Forest) error {
-	w, err := NewWorld(g, p.Models, p.Scripts, 1, p.Plan.Trees)
+	w, err := newWorld(g, For{Models: p.Models, Scripts: p.Scripts, Envs: 1, Alike: true}, p.Plan.Trees)
 	if err != nil {
 		return err
-	}
-	if h, ok := w.rules.(*hunt); ok {
-		h.Last = false
 	}
 	w.Fit(f)
 	bots := NewBots(w, p.Beliefs, 1)

@@ -14,25 +14,40 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/staghunt/best"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/hunt"
 	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/train/eval"
 )
 
 const lanes = 16
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hunting is a stag hunt with what its registry entry knows of it.
+func hunting(t testing.TB, set func(*staghunt.Config)) game.Game {
+	t.Helper()
+	c := staghunt.Default()
+	if set != nil {
+		set(&c)
+	}
+	return game.With(gametest.New(t, staghunt.New, c), hunt.Fast{}, best.Solver{})
+}
+
 // play returns the focal planner's losses against the best response and its
 // returns, over episodes with the given others, always from the same starts.
 func play(t testing.TB, set func(*staghunt.Config), c truth.Config, known bool, others string, episodes, workers int) (loss stats.Acc,
 	losses, returns []float64) {
 	t.Helper()
-	gc := staghunt.Default()
-	if set != nil {
-		set(&gc)
-	}
-	g := gametest.New(t, staghunt.New, gc)
+	g := hunting(t, set)
 	team := append([]string{"plan"}, strings.Fields(others)...)
 	if known {
 		c.Known = team
@@ -188,7 +203,7 @@ func TestOtherGamesArePlayed(t *testing.T) {
 }
 
 func TestConfigFaultsAreNamed(t *testing.T) {
-	g, _ := staghunt.New(staghunt.Default())
+	g := hunting(t, nil)
 	for name, set := range map[string]func(*truth.Config){
 		"no models":     func(c *truth.Config) { c.Models = nil },
 		"model wolf":    func(c *truth.Config) { c.Models = []string{"wolf"} },
@@ -221,7 +236,7 @@ func TestDecisionsDoNotDependOnWorkers(t *testing.T) {
 		c      truth.Config
 		others string
 	}{
-		{gametest.New(t, staghunt.New, staghunt.Default()), c, "ns nh random"},
+		{hunting(t, nil), c, "ns nh random"},
 		{gametest.New(t, snowdrift.New, short), other, "nd fix random"},
 	} {
 		var want string

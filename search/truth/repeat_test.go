@@ -1,4 +1,4 @@
-package truth
+package truth_test
 
 import (
 	"testing"
@@ -6,13 +6,14 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 // Under common random numbers every rollout of a script would meet the same
 // future, and the best script on it is what somebody who knows the future does.
 // Repeats must meet others, and the same ones when asked again.
 func TestRepeatsMeetOtherFutures(t *testing.T) {
-	srch := Default().Plan
+	srch := truth.Default().Plan
 	srch.Trees = 1
 	b := newBench(t, nil, srch, "random")
 	g, w, f, bots := hunting(t, nil), b.w, b.f, b.bots
@@ -24,7 +25,7 @@ func TestRepeatsMeetOtherFutures(t *testing.T) {
 		w.Set(0, st, []game.Seat{0, 1, 2, 3})
 		key := r
 		value := func(repeat int) float32 {
-			s := NewScripts(bots, srch.Discount, 4)
+			s := truth.NewScripts(bots, srch.Discount, 4)
 			s.Repeat = repeat
 			draw, rs := key, make([]rng.Rand, 1)
 			search.Fork(rs, &draw)

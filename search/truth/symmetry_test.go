@@ -1,4 +1,4 @@
-package truth
+package truth_test
 
 import (
 	"math/bits"
@@ -10,14 +10,15 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
 	"github.com/hop-marl/hop/search/belief"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 // bench is a planner on the real rules that can be asked about any position.
 type bench struct {
 	f     *search.Forest
-	w     *World
-	prior *Scripts
-	bots  *Bots
+	w     *truth.World
+	prior *truth.Scripts
+	bots  *truth.Bots
 }
 
 // newBench sets a search up on the real rules, with bots as models of co-players.
@@ -27,11 +28,11 @@ func newBench(t testing.TB, set func(*staghunt.Config), c search.Config, models 
 	others := g.Spec().Seats - 1
 	f, err := search.New(c, len(g.Spec().Actions), others, 1, c.Trees)
 	must(t, err)
-	w, err := NewWorld(g, models, []string{"nh", "stag"}, 1, c.Trees)
+	w, err := truth.NewWorld(g, models, []string{"nh", "stag"}, 1, c.Trees)
 	must(t, err)
 	w.Fit(f)
-	b := &bench{f: f, w: w, bots: NewBots(w, belief.New(belief.Default(), 1, others, len(models)), 1)}
-	b.prior = NewScripts(b.bots, c.Discount, 12)
+	b := &bench{f: f, w: w, bots: truth.NewBots(w, belief.New(belief.Default(), 1, others, len(models)), 1)}
+	b.prior = truth.NewScripts(b.bots, c.Discount, 12)
 	return b
 }
 

@@ -1,83 +1,23 @@
 // Package truth lets plan search on the real rules of a game, with its bots as
 // models of the others and as rollouts at the leaves.
 //
-// A World is search.Dynamics. Any game will do; stag hunt has rules of its own
-// here, with a state of 48 bytes and tables shared by all states of an episode,
-// because search plays millions of steps a second. A test holds them to the
-// game's. Bots is search.Others, Scripts is search.Prior, and Player puts them
+// A World is search.Dynamics. Any game will do; one of which rules made for search are
+// known (Fast) is played by those, because search plays millions of steps a second.
+// Bots is search.Others, Scripts is search.Prior, and Player puts them
 // together with beliefs into a rollout.Player that plays without any training.
 package truth
 
 import (
 	"fmt"
-	"math/bits"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
 )
 
-// rules is what a World needs to know of a game. Places are as in
-// search.Observer: 0 is the planning agent, then its co-players.
-type rules interface {
-	// set makes decision env plan from st. seats holds the seat of each place.
-	set(env int, st game.State, seats []game.Seat)
-	// size makes room for that many slots.
-	size(slots int)
-	root(env int, slot int32) (legal uint32, key uint64)
-	// expand plays the leaves; envs gives the decision of each tree.
-	expand(leaves []search.Leaf, others, envs []int32, rs []rng.Rand)
-	legal(env int, slot int32, place int) uint32
-	observe(dst []float32, env int, slot int32, place int)
-	// draw draws what everyone's bot would play, -1 for who has left; goals is
-	// [trees][others].
-	draw(dst []int32, qs []search.Query, goals, envs []int32, rs []rng.Rand)
-	scripts() int // how many there are
-	// rollout plays on from a slot to the end and returns the discounted return
-	// of place 0.
-	rollout(ro *roll, r *stream) float32
-}
-
-// roll is one scripted rollout: place 0 plays by script, the others by the bots
-// given. With a seed, the others draw step i from search.Common(seed, depth+i).
-type roll struct {
-	env      int
-	slot     int32
-	script   int
-	others   []int32
-	discount float32
-	seed     uint64
-	depth    int32
-	future   int // rollouts of one tree and one repeat, which meet the same future, have one number
-}
-
-// stream is a stream whose numbers are only made where there is a choice.
-type stream struct {
-	rng.Rand
-	owed int // numbers that were not needed and are still to be drawn
-}
-
-// pick picks one of a set's bits, by one number.
-func (r *stream) pick(set uint32) int32 {
-	if set&(set-1) == 0 {
-		r.owed++
-		return int32(bits.TrailingZeros32(set))
-	}
-	r.settle()
-	return pick(set, r.Uint64())
-}
-
-// settle draws what is owed.
-func (r *stream) settle() {
-	for ; r.owed > 0; r.owed-- {
-		r.Uint64()
-	}
-}
-
 // World is the real rules as search.Dynamics and search.Observer, for one goroutine.
 type World struct {
-	rules
+	model   Model
 	Game    game.Game
 	Models  []string // bots by number, as models of others
 	Scripts []string // bots by number, as rollouts of one's own
@@ -88,22 +28,25 @@ type World struct {
 }
 
 // NewWorld returns a world for up to envs decisions at once of so many trees
-// each. Models and scripts are names of the game's bots; in stag hunt a script
-// may also be "stag", which stands for one script a stag that goes to that stag
-// until a hare must be taken.
+// each. Models and scripts are names of the game's bots, or of what its rules made for
+// search know beside them.
 func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, error) {
+	return newWorld(g, For{Models: models, Scripts: scripts, Envs: envs}, trees)
+}
+
+func newWorld(g game.Game, c For, trees int) (*World, error) {
 	if g.Spec().Opaque {
 		return nil, fmt.Errorf("plan/truth: another program plays %s: there are no rules to search on", g.Spec().Name)
 	}
-	w := &World{Game: g, Models: models, Scripts: scripts, trees: trees, places: g.Spec().Seats, env: make([]int32, envs*trees)}
+	w := &World{Game: g, Models: c.Models, Scripts: c.Scripts, trees: trees, places: g.Spec().Seats, env: make([]int32, c.Envs*trees)}
 	for tree := range w.env {
 		w.env[tree] = int32(tree / trees)
 	}
 	var err error
-	if h, ok := g.(*staghunt.Game); ok && g.Spec().View == 0 { // the faster form shows whole boards
-		w.rules, err = newHunt(h, models, scripts, envs)
+	if fast := FastOf(g); fast != nil {
+		w.model, err = fast.Model(g, c)
 	} else {
-		w.rules, err = newAny(g, models, scripts, envs)
+		w.model, err = Plain(g, c)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan/truth: %w", err)
@@ -114,30 +57,30 @@ func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, e
 // Set makes decision env plan from st for the agent on seats[0], with
 // co-players on the other seats, in the order in which Others knows them. The
 // state is read when the search starts a tree: it must not change before that.
-func (w *World) Set(env int, st game.State, seats []game.Seat) { w.set(env, st, seats) }
+func (w *World) Set(env int, st game.State, seats []game.Seat) { w.model.Set(env, st, seats) }
 
 // Fit makes room for a forest's slots.
 func (w *World) Fit(f *search.Forest) {
-	w.size(f.Slots())
+	w.model.Size(f.Slots())
 	w.group = f.Group()
 }
 
 // Root puts the decision's state into a slot.
-func (w *World) Root(tree, slot int32) (uint32, uint64) { return w.root(int(w.env[tree]), slot) }
+func (w *World) Root(tree, slot int32) (uint32, uint64) { return w.model.Root(int(w.env[tree]), slot) }
 
 // Expand plays one step for each leaf.
 func (w *World) Expand(leaves []search.Leaf, others []int32, rs []rng.Rand) {
-	w.expand(leaves, others, w.env, rs)
+	w.model.Expand(leaves, others, w.env, rs)
 }
 
 // Legal returns the mask of a place.
 func (w *World) Legal(tree, slot int32, place int) uint32 {
-	return w.legal(int(w.env[tree]), slot, place)
+	return w.model.Legal(int(w.env[tree]), slot, place)
 }
 
 // Observe writes what a place sees.
 func (w *World) Observe(dst []float32, tree, slot int32, place int) {
-	w.observe(dst, int(w.env[tree]), slot, place)
+	w.model.Observe(dst, int(w.env[tree]), slot, place)
 }
 
 var (
@@ -176,7 +119,7 @@ func (b *Bots) Goals(tree int32, r *rng.Rand) {
 
 // Draw lets the models act.
 func (b *Bots) Draw(dst []int32, qs []search.Query, rs []rng.Rand) {
-	b.draw(dst, qs, b.goal, b.env, rs)
+	b.model.Draw(dst, qs, b.goal, b.env, rs)
 }
 
 var _ search.Others = (*Bots)(nil)
@@ -193,8 +136,8 @@ type Scripts struct {
 	PerTree  bool   // trees of a decision see rollouts of their own
 	Zero     bool   // no rollouts: every value is 0
 	Cache    *search.Cache
-	r        stream // the stream in use, kept here because it must not be allocated
-	roll     roll   // and the rollout
+	r        Stream // the stream in use, kept here because it must not be allocated
+	roll     Roll   // and the rollout
 }
 
 // NewScripts returns a prior that keeps 2^log values.
@@ -237,16 +180,16 @@ func (s *Scripts) Eval(logits, value []float32, qs []search.Query) {
 func (s *Scripts) best(q *search.Query, goals []int32, key uint64) float32 {
 	best := float32(0)
 	lane := int(q.Tree) % s.group
-	for script := range s.scripts() {
-		s.r = stream{Rand: search.Stream(key, uint64(script)+1)}
-		s.roll = roll{env: int(s.env[q.Tree]), slot: q.Slot, script: script, others: goals, discount: s.Discount, depth: q.Depth}
+	for script := range s.model.Scripts() {
+		s.r = Stream{Rand: search.Stream(key, uint64(script)+1)}
+		s.roll = Roll{Env: int(s.env[q.Tree]), Slot: q.Slot, Script: script, Others: goals, Discount: s.Discount, Depth: q.Depth}
 		sum := float32(0)
 		for i := range s.Repeat {
 			if q.Seed != 0 { // common to the tree, but another future each time
-				s.roll.seed = q.Seed + uint64(i)*0x9e3779b97f4a7c16
+				s.roll.Seed = q.Seed + uint64(i)*0x9e3779b97f4a7c16
 			}
-			s.roll.future = lane*s.Repeat + i
-			sum += s.rollout(&s.roll, &s.r)
+			s.roll.Future = lane*s.Repeat + i
+			sum += s.model.Rollout(&s.roll, &s.r)
 		}
 		if sum /= float32(s.Repeat); script == 0 || sum > best {
 			best = sum

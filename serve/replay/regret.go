@@ -59,7 +59,7 @@ func (t *Theatre) regrets(ctx context.Context, sc *scene, moments []moment, send
 		if err != nil {
 			return err
 		}
-		br.Until(ctx).Within(t.c.States)
+		br.Until(ctx, t.c.States)
 		for at, m := range moments {
 			if m.actions == nil || m.actions[s] == game.NoAction {
 				break // it has left, or the episode is over

@@ -350,7 +350,7 @@ func TestRegret(t *testing.T) {
 		t.Errorf("random play lost %v in 6 episodes", got)
 	}
 	coin := watch(t, th, Ask{Game: "coin", Human: play.NoHuman})
-	if why := coin.head.Seats[0].Regret; len(coin.regrets) > 0 || !strings.Contains(why, "staghunt only") {
+	if why := coin.head.Seats[0].Regret; len(coin.regrets) > 0 || !strings.Contains(why, "no exact best responses are known of coin") {
 		t.Errorf("coin: %q, %d regrets", why, len(coin.regrets))
 	}
 	p := watch(t, open(t, Config{States: 100}), hunt("nh", "random", "random", "random"))

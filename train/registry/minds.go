@@ -32,27 +32,33 @@ import (
 
 func minds() map[string]spec.MindEntry {
 	return map[string]spec.MindEntry{
-		"ppo": spec.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO).Audited(plain),
+		"ppo": spec.AddMind("proximal policy optimisation, nothing else", func() struct{} { return struct{}{} }, makePPO).
+			Audited(plain).Titled(title("PPO")).Plain().Imagining(),
 		"hop": spec.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
-			hop.Default, makeHOP).Check(checkHOP).Audited(fromSearch),
+			hop.Default, makeHOP).Check(checkHOP).Audited(fromSearch).Titled(spec.By(hop.Config.Title)),
 		"lola": spec.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone).
-			Audited(spec.Audit{Weights: true, Update: updated(lola.Reference)}),
+			Audited(spec.Audit{Weights: true, Update: updated(lola.Reference)}).Titled(title("LOLA")).
+			Bred("opponent-learning awareness (Foerster et al. 2018)", false),
 		"rl2": spec.AddMind("recurrent PPO that learns over trials, several episodes among the same co-players (RL^2)",
-			rl2.Default, makeRL2).Check(checkRL2),
+			rl2.Default, makeRL2).Check(checkRL2).Titled(title("RL^2")),
 		"influence": spec.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).
-			Check(checkInfluence).Audited(spec.Audit{Update: updated(influence.Reference), Amplify: loud}),
+			Check(checkInfluence).Audited(spec.Audit{Update: updated(influence.Reference), Amplify: loud}).Titled(title("PPO paid for influence")).
+			Bred("paid for social influence (Jaques et al. 2019)", true),
 		"a3c": spec.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
-			a3c.Default, makeA3C).Check(forgetful),
+			a3c.Default, makeA3C).Check(forgetful).Titled(title("A3C")),
 		"pr2": spec.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
-			pr2.Default, makePR2).Check(alone),
+			pr2.Default, makePR2).Check(alone).Titled(title("PR2")),
 	}
 }
+
+// title is what all agents of a kind of minds are called.
+func title(text string) func(any) string { return func(any) string { return text } }
 
 // plain is PPO and nothing else.
 var plain = spec.Audit{Update: func(any, *reference.Own, reference.Adding) error { return nil }}
 
 // fromSearch learns from a search's policy, with goals as they are known in hindsight.
-var fromSearch = spec.Audit{Update: func(params any, o *reference.Own, in reference.Adding) error {
+var fromSearch = spec.Audit{Windows: 6, Envs: 8, Update: func(params any, o *reference.Own, in reference.Adding) error {
 	o.Search, o.Goal = params.(*hop.Config).Own == "search", in.Hindsight
 	return nil
 }}
@@ -248,7 +254,7 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 		return config.Bad("train.standins", fmt.Sprintf("share %v, teams %v", t.Share, t.Teams), "share 0 and teams 0, because goals.kind is "+
 			"context, which is read from a life among the same co-players")
 	}
-	if s.Train.Warm.Windows > 0 && c.Own != "search" {
+	if s.Train.Warm.Windows > 0 && !c.Watches() {
 		return config.Bad("train.warm.windows", s.Train.Warm.Windows,
 			"0, because own is ppo and only agents that learn from a search can learn by watching")
 	}

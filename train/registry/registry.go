@@ -4,6 +4,7 @@ package registry
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
 
 	"github.com/hop-marl/hop/game/cartpole"
@@ -15,7 +16,9 @@ import (
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/staghunt/best"
 	"github.com/hop-marl/hop/game/tag"
+	"github.com/hop-marl/hop/search/hunt"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -40,17 +43,48 @@ func New() *spec.Registry {
 	if err != nil {
 		panic("registry: the presets are not embedded")
 	}
-	return &spec.Registry{Presets: files, Groups: groups, Minds: minds(), End: pyenv.Close, Games: map[string]spec.GameEntry{
-		"staghunt":  spec.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New).Rules(rules.StagHunt),
-		"snowdrift": spec.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New).Rules(rules.Snowdrift),
-		"coin":      spec.AddGame("take your own coins, or everybody's", coin.Default, coin.New).Rules(rules.Coin),
-		"cleanup":   spec.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New).Rules(rules.Cleanup),
-		"foraging":  spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging),
-		"tag":       spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag),
+	return &spec.Registry{Presets: files, Groups: groups, Minds: minds(), Games: games(), Game: "staghunt", Mind: "ppo", End: pyenv.Close}
+}
+
+// games is all that is known of each game.
+func games() map[string]spec.GameEntry {
+	return map[string]spec.GameEntry{
+		"staghunt": spec.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New).Rules(rules.StagHunt).
+			Fast(hunt.Fast{}).Solved(best.Solver{}).Returns(spec.By(staghunt.Returns)).Preset(spec.By(onBoards)).Measured(boards()...),
+		"snowdrift": spec.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New).Rules(rules.Snowdrift).
+			Returns(spec.By(snowdrift.Returns)),
+		"coin": spec.AddGame("take your own coins, or everybody's", coin.Default, coin.New).Rules(rules.Coin).Chance(rules.CoinChance).
+			Returns(spec.By(coin.Returns)),
+		"cleanup": spec.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New).Rules(rules.Cleanup).
+			Chance(rules.CleanupChance),
+		"foraging": spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging),
+		"tag":      spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag).Chance(rules.TagChance),
 		"matrix": spec.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated",
 			matrix.Default, matrix.New).Rules(rules.Matrix),
 		"python": spec.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
 		"cartpole": spec.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default,
 			cartpole.New).Rules(rules.CartPole),
-	}}
+	}
+}
+
+// onBoards names the preset of a stag hunt by the size of its board.
+func onBoards(c staghunt.Config) string {
+	if c.Size > 4 {
+		return "ppo-8x8"
+	}
+	return "ppo-4x4"
+}
+
+// boards are the stag hunts whose speed is measured.
+func boards() (list [][]string) {
+	for _, size := range []int{4, 8, 16} {
+		for _, agents := range []int{2, 4, 8} {
+			at := []string{fmt.Sprint("size=", size), fmt.Sprint("agents=", agents)}
+			if size > 4 {
+				at = append(at, fmt.Sprint("blocks=", size*5/8))
+			}
+			list = append(list, at)
+		}
+	}
+	return list
 }

@@ -57,7 +57,7 @@ func TestAVariantIsTheLinesThatDiffer(t *testing.T) {
 	if got, want := paths(mid.Diff(&high)), []string{"game.blocks", "name", "ppo.gamma", "search.sims"}; !slices.Equal(got, want) {
 		t.Errorf("high differs from mid in %v, want %v", got, want)
 	}
-	c, ok := spec.ConfigOf[hop.Config](&high)
+	c, ok := spec.SettingsAs[*hop.Config](&high)
 	if !ok || c.Search.Trees != 4 || c.Search.Sims != 9 || c.Goals.Kind != "none" || high.PPO.LR != 2e-3 || high.PPO.Gamma != 0.8 {
 		t.Errorf("high is %+v with %+v", high.PPO, c)
 	}

@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -61,11 +63,26 @@ func (g Game) Build() (game.Game, error) {
 			return nil, err
 		}
 	}
-	built, err := g.reg.Games[g.Name].build(g.params)
+	e := g.reg.Games[g.Name]
+	built, err := e.build(g.params)
 	if err != nil {
 		return nil, config.At(err, "game", g.lines)
 	}
-	return built, nil
+	var known []any // travels with the game: game.As finds it
+	if e.fast != nil {
+		known = append(known, e.fast)
+	}
+	if e.solver != nil {
+		known = append(known, e.solver)
+	}
+	if e.draws != nil {
+		block, err := g.Map()
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, rules.ChanceOf(built.Spec(), block, e.draws))
+	}
+	return game.With(built, known...), nil
 }
 
 // Peek returns the game for whoever only reads: nil if building it would start a program,
@@ -82,12 +99,13 @@ func (g Game) Peek() (game.Game, error) {
 
 // Label says which game it is, for people.
 func (g Game) Label() string {
-	var about any = g.params
+	type labelled interface{ Label() string }
+	about, ok := g.params.(labelled)
 	if built, err := g.Peek(); err == nil && built != nil {
-		about = built
+		about, ok = game.As[labelled](built)
 	}
-	if l, ok := about.(interface{ Label() string }); ok {
-		return g.Name + " " + l.Label()
+	if ok {
+		return g.Name + " " + about.Label()
 	}
 	return g.Name
 }
@@ -100,6 +118,44 @@ func (g Game) Rules(built game.Spec) (*rules.Book, error) {
 		return nil, err
 	}
 	return rules.Open(built, g.Name, block, g.reg.Games[g.Name].rules)
+}
+
+// Returns is what is known of mean returns with these parameters.
+func (g Game) Returns() []game.Return {
+	if of := g.reg.Games[g.Name].returns; of != nil {
+		return of(g.params)
+	}
+	return nil
+}
+
+// Preset names the preset whose settings suit PPO on the game with these parameters; there may
+// be none of that name.
+func (g Game) Preset() string {
+	if of := g.reg.Games[g.Name].preset; of != nil {
+		return of(g.params)
+	}
+	return "ppo-" + g.Name
+}
+
+// Measured returns the game at each of the settings at which its speed is measured.
+func (g Game) Measured() ([]Game, error) {
+	at := g.reg.Games[g.Name].measured
+	if len(at) == 0 {
+		return []Game{g}, nil
+	}
+	var list []Game
+	for _, sets := range at {
+		x, err := g.clone()
+		for _, set := range sets {
+			path, value, _ := strings.Cut(set, "=")
+			err = errors.Join(err, x.Set(path, value))
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	return list, nil
 }
 
 // Fields describes the parameters.

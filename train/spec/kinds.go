@@ -66,11 +66,6 @@ func (s *Spec) apart(kind int) bool {
 	return true
 }
 
-// Has reports whether some of the agents learn by a mind of that name.
-func (s *Spec) Has(mind string) bool {
-	return s.Mind.Name == mind || slices.ContainsFunc(s.Kinds, func(k Kind) bool { return k.spec.Mind.Name == mind })
-}
-
 // kindOf returns the number of an agent's kind, -1 if it learns as the spec's own mind does.
 func (s *Spec) kindOf(a int) int {
 	return slices.IndexFunc(s.Kinds, func(k Kind) bool { return slices.Contains(k.Agents, a) })
@@ -247,8 +242,9 @@ func (s *Spec) kindsTogether() error {
 	}
 	names := s.KindNames(seatsOf(nil))
 	for i := -1; i < len(s.Kinds) && s.Train.Warm.Windows > 0 && len(s.Kinds) > 0; i++ {
-		if m := s.Learns(i).Mind.Name; m != "hop" {
-			return config.Bad("train.warm.windows", s.Train.Warm.Windows, "0, because some of the agents are of mind "+m+
+		m := s.Learns(i).Mind
+		if _, ok := m.params.(interface{ Watches() bool }); !ok {
+			return config.Bad("train.warm.windows", s.Train.Warm.Windows, "0, because some of the agents are of mind "+m.Name+
 				", and only planners learn by watching")
 		}
 	}

@@ -29,15 +29,37 @@ func (r *Registry) NewMind(name string) (Mind, error) {
 	return Mind{reg: r, Name: name, params: e.params()}, nil
 }
 
-// ConfigOf returns the settings of a spec's minds, if they are of type C.
-func ConfigOf[C any](s *Spec) (*C, bool) {
-	c, ok := s.Mind.params.(*C)
+// SettingsAs returns the settings of a spec's minds as a T, mostly an interface, if they are one.
+func SettingsAs[T any](s *Spec) (T, bool) {
+	c, ok := s.Mind.params.(T)
 	return c, ok
 }
 
+// Title names the spec's minds with their settings, for reports.
+func (s *Spec) Title() string {
+	if of := s.Mind.entry().title; of != nil {
+		return of(s.Mind.params)
+	}
+	return s.Mind.Name
+}
+
+// Plain reports whether all agents are of one kind of minds that is plain (MindEntry.Plain).
+func (s *Spec) Plain() bool { return len(s.Kinds) == 0 && s.Mind.entry().plain }
+
+func (m Mind) entry() MindEntry { return m.reg.Minds[m.Name] }
+
 // Audit returns what an audit must know of the spec's minds, with their settings.
 func (s *Spec) Audit() (a Audit, params any) {
-	return s.Mind.reg.Minds[s.Mind.Name].audit, s.Mind.params
+	return s.Mind.entry().audit, s.Mind.params
+}
+
+// Audits returns what an audit must know of each kind of the spec's minds.
+func (s *Spec) Audits() (list []Audit) {
+	for i := -1; i < len(s.Kinds); i++ {
+		known, _ := s.Learns(i).Audit()
+		list = append(list, known)
+	}
+	return list
 }
 
 // blocks names the blocks of the spec that are the mind's.
@@ -67,7 +89,7 @@ func (r *Registry) owner(block string) string {
 
 // build makes the minds of a run.
 func (m Mind) build(making Making) ([]learner.Mind, error) {
-	list, err := m.reg.Minds[m.Name].build(m.params, making)
+	list, err := m.entry().build(m.params, making)
 	if err != nil {
 		return nil, fmt.Errorf("exp: making minds: %w", err)
 	}
@@ -82,12 +104,12 @@ func (m Mind) validate(s *Spec, g game.Game) []error {
 	} else {
 		errs = append(errs, config.At(config.Check(m.params), "", m.lines))
 	}
-	return append(errs, config.At(m.reg.Minds[m.Name].check(m.params, s, g), "", m.lines))
+	return append(errs, config.At(m.entry().check(m.params, s, g), "", m.lines))
 }
 
 // clone returns a copy whose settings can be changed apart.
 func (m Mind) clone() Mind {
-	c := Mind{reg: m.reg, Name: m.Name, params: m.reg.Minds[m.Name].params(), lines: m.lines}
+	c := Mind{reg: m.reg, Name: m.Name, params: m.entry().params(), lines: m.lines}
 	text, err := yaml.Marshal(m.params)
 	if err == nil {
 		err = yaml.Unmarshal(text, c.params)

@@ -14,11 +14,13 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/trust"
 )
@@ -34,6 +36,8 @@ type Registry struct {
 	Runs *runlog.Reader
 	// Trust says which folders may run what they name; its zero value is the user's.
 	Trust trust.Trust
+	// Game and Mind are what a spec is of that names none; "": the first by name.
+	Game, Mind string
 	// End ends what games have started, such as other processes; nil: nothing is.
 	End func()
 }
@@ -44,7 +48,15 @@ type GameEntry struct {
 	params func() any // a pointer to the game's Config, at its defaults
 	build  func(params any) (game.Game, error)
 	needs  string // a parameter without a default; "": none
-	rules  rules.Writing
+
+	// What is known of it; nil: nothing.
+	rules    rules.Writing
+	draws    rules.Drawing
+	returns  func(params any) []game.Return
+	preset   func(params any) string
+	measured [][]string
+	fast     truth.Fast
+	solver   oracle.Solver
 }
 
 // Rules returns the entry of a game whose rules are also written down a second time, for
@@ -52,6 +64,50 @@ type GameEntry struct {
 func (e GameEntry) Rules(write rules.Writing) GameEntry {
 	e.rules = write
 	return e
+}
+
+// Chance returns the entry of a game of which it is known how its rules draw, for world models
+// to be held against.
+func (e GameEntry) Chance(draws rules.Drawing) GameEntry {
+	e.draws = draws
+	return e
+}
+
+// Fast returns the entry of a game with rules made for search; others are searched on their own.
+func (e GameEntry) Fast(f truth.Fast) GameEntry {
+	e.fast = f
+	return e
+}
+
+// Solved returns the entry of a game with exact best responses.
+func (e GameEntry) Solved(s oracle.Solver) GameEntry {
+	e.solver = s
+	return e
+}
+
+// Returns returns the entry of a game of which mean returns are known, which reports draw.
+func (e GameEntry) Returns(of func(params any) []game.Return) GameEntry {
+	e.returns = of
+	return e
+}
+
+// Preset returns the entry of a game whose parameters say which preset has settings that suit
+// PPO there; without, it is that of the game's name.
+func (e GameEntry) Preset(of func(params any) string) GameEntry {
+	e.preset = of
+	return e
+}
+
+// Measured returns the entry of a game whose speed is measured at several settings, each a list
+// such as size=8; without, at its defaults.
+func (e GameEntry) Measured(at ...[]string) GameEntry {
+	e.measured = at
+	return e
+}
+
+// By returns a function of an entry's parameters or settings that reads them by their type.
+func By[C, T any](of func(C) T) func(params any) T {
+	return func(params any) T { return of(*params.(*C)) }
 }
 
 // Named returns the entry of a game that cannot be built before that parameter is set.
@@ -76,17 +132,58 @@ type MindEntry struct {
 	params func() any // a pointer to the mind's Config, at its defaults
 	build  func(params any, m Making) ([]learner.Mind, error)
 	check  func(params any, s *Spec, g game.Game) error
-	audit  Audit
+
+	// What is known of it; nil: nothing.
+	title            func(params any) string
+	plain, imagining bool
+	bred             *Breed
+	audit            Audit
 }
 
-// Audit is what an audit must know of a kind of minds whose own network learns by PPO's
-// loss, or from a search.
+// Titled returns the entry with what reports call such agents; without, that is the name.
+func (e MindEntry) Titled(of func(params any) string) MindEntry {
+	e.title = of
+	return e
+}
+
+// Plain returns the entry of minds that are a policy by observations and nothing else: one may be
+// shared by all agents, and plays any seat.
+func (e MindEntry) Plain() MindEntry {
+	e.plain = true
+	return e
+}
+
+// Imagining returns the entry of minds that also learn from steps that a world model made up
+// (learner.Window.Imagined). Those that model others say it in their settings (Imagines).
+func (e MindEntry) Imagining() MindEntry {
+	e.imagining = true
+	return e
+}
+
+// Breed is a kind of minds as a member of zoos.
+type Breed struct {
+	Name, Doc string
+	Stranger  bool // of a zoo's usual members it is held out
+}
+
+// Bred returns the entry of minds that zoos have members of.
+func (e MindEntry) Bred(doc string, stranger bool) MindEntry {
+	e.bred = &Breed{Doc: doc, Stranger: stranger}
+	return e
+}
+
+// Audit is what an audit must know of a kind of minds.
 type Audit struct {
-	// Update fills in what they add to the definition of an update; nil: their updates are
-	// not computed again.
-	Update  func(params any, o *reference.Own, in reference.Adding) error
+	// Update fills in what they add to the definition of an update of a network that learns by
+	// PPO's loss, or from a search; nil: their updates are not computed again.
+	Update func(params any, o *reference.Own, in reference.Adding) error
+	// Whole is the update of minds that do not learn by PPO's loss or from a search: what they
+	// save, all of it, after they learnt from the window; nil: it is not computed again.
+	Whole   func(params any, in reference.Adding) (reference.Net, error)
 	Weights bool             // they read the weights of others of their kind
 	Amplify func(params any) // makes what they add large enough to be seen beside the rewards; nil: it is
+	Windows int              // an audit watches, because they take long; 0: as many as PPO
+	Envs    int              // it plays at most, for the same reason; 0: as many as PPO
 }
 
 // Audited returns the entry with what an audit must know.
@@ -163,6 +260,14 @@ func Input(spec game.Spec) actor.Input {
 // GameNames returns the names of all games, sorted.
 func (r *Registry) GameNames() []string { return slices.Sorted(maps.Keys(r.Games)) }
 
+// UsualGame returns the name of the game where none is named.
+func (r *Registry) UsualGame() string {
+	if _, ok := r.Games[r.Game]; ok {
+		return r.Game
+	}
+	return r.PlainGames()[0]
+}
+
 // Close ends what games have started.
 func (r *Registry) Close() {
 	if r.End != nil {
@@ -183,6 +288,16 @@ func (r *Registry) MindNames() []string { return slices.Sorted(maps.Keys(r.Minds
 
 // MindDoc says in a few words what the mind is.
 func (r *Registry) MindDoc(name string) string { return r.Minds[name].doc }
+
+// Breeds returns the kinds of minds that zoos have members of, by name.
+func (r *Registry) Breeds() (list []Breed) {
+	for _, name := range r.MindNames() {
+		if b := r.Minds[name].bred; b != nil {
+			list = append(list, Breed{name, b.Doc, b.Stranger})
+		}
+	}
+	return list
+}
 
 // PresetNames returns the names of the presets, sorted.
 func (r *Registry) PresetNames() []string {

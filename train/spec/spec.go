@@ -55,18 +55,16 @@ type Eval struct {
 	Episodes int `yaml:"episodes" doc:"fresh episodes of the true game that the final agents play, sampled, and as many greedily" range:"1.."`
 }
 
-// Default returns the spec that files are written over: PPO on 4x4 stag hunt, or
-// on the first of the registry's games if it has none.
+// Default returns the spec that files are written over: the registry's usual mind on its usual
+// game, ours PPO on 4x4 stag hunt.
 func (r *Registry) Default() Spec {
 	s := Spec{
 		Name: "run", Actor: actor.Default(), PPO: ppo.Default(), Train: train.Default(), Imagine: imagine.Default(),
 		Eval: Eval{Episodes: 10_000}, reg: r,
 	}
 	var err, none error
-	if s.Game, err = r.NewGame("staghunt"); err != nil {
-		s.Game, err = r.NewGame(r.PlainGames()[0])
-	}
-	if s.Mind, none = r.NewMind("ppo"); none != nil {
+	s.Game, err = r.NewGame(r.UsualGame())
+	if s.Mind, none = r.NewMind(r.Mind); none != nil {
 		s.Mind, none = r.NewMind(r.MindNames()[0])
 	}
 	if err = errors.Join(err, none); err != nil {
@@ -466,7 +464,7 @@ func (s *Spec) unimaginable() string {
 	switch {
 	case len(s.Kinds) > 0:
 		return "minds is set"
-	case s.Mind.Name != "ppo" && !s.modelsOthers():
+	case !s.Mind.entry().imagining && !s.modelsOthers():
 		return "mind is " + s.Mind.Name
 	case s.Actor.LSTM > 0:
 		return "actor.lstm is above 0"

@@ -46,7 +46,7 @@ func Word(out io.Writer, node *kong.Node, reg *spec.Registry, planners, args []s
 		words = append(words, w)
 	}
 	last := len(words) - 1
-	word, place, gameName := words[last], 0, "staghunt"
+	word, place, gameName := words[last], 0, reg.UsualGame()
 	var flag *kong.Flag // the one whose value comes next
 	for _, w := range words[:last] {
 		child := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == w })

@@ -69,6 +69,28 @@ type bot struct {
 func (b *bot) Name() string                               { return b.name }
 func (b *bot) Act(game.State, game.Seat, *rng.Rand) int32 { return b.level }
 
+// Probs says how it acts, so that planners can infer who it is.
+func (b *bot) Probs(_ game.State, _ game.Seat, dst []float32) {
+	clear(dst)
+	dst[b.level] = 1
+}
+
+// anyEffort is that of the bot random.
+const anyEffort = -1
+
+// level returns a bot's effort.
+func (g *Game) level(name string) (effort int32, ok bool) {
+	switch name {
+	case "hard":
+		return int32(g.cfg.Levels - 1), true
+	case "idle":
+		return 0, true
+	case "random":
+		return anyEffort, true
+	}
+	return 0, false
+}
+
 // New returns a state; memory is made here and nowhere else.
 func (g *Game) New() game.State {
 	return &State{g: g, last: make([]int8, g.cfg.Agents), legal: make([]bool, g.cfg.Levels)}

@@ -33,6 +33,7 @@ type lab struct {
 	timeout     time.Duration
 	sound       string // the program as it is
 	soundProbe  string
+	held        map[string]bool   // names of slips that were held back
 	done        map[string]result // by key
 	file        *os.File          // nil: results are not kept
 	mu, prepare sync.Mutex
@@ -51,6 +52,8 @@ type result struct {
 	Says     string    `json:"says"`
 	Seconds  float64   `json:"seconds"` // of all its audits, without building
 	Findings []finding `json:"findings,omitempty"`
+	held     bool
+	why      string // it is quiet
 }
 
 // finding is one that is worse than pass.

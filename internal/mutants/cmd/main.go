@@ -1,7 +1,7 @@
 // Command cmd builds the program with each slip of package mutants in it, audits the
 // presets that run it, and prints what was found:
 //
-//	go run ./internal/mutants/cmd --jobs 8 --out table.jsonl
+//	go run ./internal/mutants/cmd --jobs 8 --out table.jsonl --page docs/results/slips.md
 //
 // A line of JSON a slip goes to --out, and those that are there are not done again. With
 // --healthy the program as it is is audited instead, over presets and seeds, and every
@@ -46,6 +46,7 @@ func work(ctx context.Context) error {
 	differs := flag.Bool("differs", false, "show that each slip changes what a short run computes")
 	out := flag.String("out", "", "`file` of results, a line of JSON each; what it holds is not done again")
 	must := flag.Bool("must", false, "fail if a slip is not found, or another module is named first")
+	page := flag.String("page", "", "`file` to write the tables into, with the program that was audited")
 	extra := flag.String("hop-args", "", "further `flags` of hop audit")
 	flag.IntVar(&l.jobs, "jobs", max(1, runtime.NumCPU()/4), "how many are done at once")
 	flag.StringVar(&l.seeds, "seeds", "1-3", "seeds of an audit, `FROM-TO`; with --healthy as many audits, from each of them on")
@@ -64,6 +65,9 @@ func work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if l.held, err = mutants.HeldBack(l.root); err != nil {
+		return err
+	}
 	if err := l.open(ctx, *out, *differs); err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func work(ctx context.Context) error {
 	case *differs:
 		return l.showDifferences(ctx, pick(list, match))
 	}
-	return l.auditAll(ctx, pick(list, match), *must)
+	return l.auditAll(ctx, pick(list, match), *page, *must)
 }
 
 func pick(list []mutants.Record, match *regexp.Regexp) (out []mutants.Record) {

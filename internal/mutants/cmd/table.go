@@ -14,8 +14,9 @@ import (
 )
 
 // auditAll builds and audits the slips that are not in the file of results yet, and
-// prints the table of all. must: each has to be found, in the right module.
-func (l *lab) auditAll(ctx context.Context, list []mutants.Record, must bool) error {
+// prints the tables of all, or writes them into a page. must: each has to be found, in the
+// right module.
+func (l *lab) auditAll(ctx context.Context, list []mutants.Record, page string, must bool) error {
 	var rows []result
 	err := l.each(len(list), func(i int) error {
 		r := list[i]
@@ -32,10 +33,15 @@ func (l *lab) auditAll(ctx context.Context, list []mutants.Record, must bool) er
 	})
 	for _, r := range list {
 		if got, ok := l.done[l.key(r)]; ok {
+			got.held, got.why = l.held[r.Name], r.Quiet
 			rows = append(rows, got)
 		}
 	}
-	printTable(rows)
+	if page == "" {
+		fmt.Print(tables(rows))
+	} else {
+		err = errors.Join(err, l.writePage(ctx, page, rows))
+	}
 	for _, r := range rows {
 		if must && !r.Quiet && !r.right() {
 			err = errors.Join(err, fmt.Errorf("%s: %s in %q, want %s", r.Name, r.Verdict, r.Module, strings.Join(r.Wanted, " or ")))
@@ -87,19 +93,23 @@ func (l *lab) auditOne(ctx context.Context, r mutants.Record) (result, error) {
 	return worst, l.keep(worst)
 }
 
-// printTable prints a row a slip, then the shares, over all and by module. Quiet ones
-// are shown and not counted: there is nothing to find.
-func printTable(rows []result) {
-	fmt.Println("| slip | wanted | verdict | named | first sentence | s |\n|---|---|---|---|---|---|")
-	for _, r := range rows {
-		verdict := r.Verdict
-		if r.Quiet {
-			verdict += " (quiet)"
-		}
-		fmt.Printf("| %s | %s | %s | %s | %s | %.0f |\n", r.Name, strings.Join(r.Wanted, " or "), verdict, r.Module, sentence(r.Says), r.Seconds)
+// writePage writes the tables into a file, below which program was audited and how.
+func (l *lab) writePage(ctx context.Context, page string, rows []result) error {
+	build, err := exec.CommandContext(ctx, l.sound, "version").Output()
+	if err != nil {
+		return fmt.Errorf("hop version: %w", err)
 	}
-	fmt.Println("\n| module | slips | detected | right module first |\n|---|---|---|---|")
-	for _, module := range append(mutants.Modules, "all") {
+	head := fmt.Sprintf("# Tables: slips planted in the source\n\nWritten by `go run ./internal/mutants/cmd --seeds %s --page %s` "+
+		"([what it means](../audit.md#what-it-was-proved-on)), of %s.\n\n", l.seeds, page, strings.TrimSpace(string(build)))
+	return os.WriteFile(page, []byte(head+tables(rows)), 0o644)
+}
+
+// tables returns the shares, by module and over all, then a row a slip. Quiet ones are
+// shown and not counted: there is nothing to find.
+func tables(rows []result) string {
+	var b strings.Builder
+	b.WriteString("| module | slips | found | right module first |\n|---|---|---|---|\n")
+	for _, module := range append(slices.Clone(mutants.Modules), "all") {
 		n, detected, right := 0, 0, 0
 		for _, r := range rows {
 			if r.Quiet || module != "all" && r.Wanted[0] != module {
@@ -114,9 +124,27 @@ func printTable(rows []result) {
 			}
 		}
 		if n > 0 {
-			fmt.Printf("| %s | %d | %.0f %% | %.0f %% |\n", module, n, 100*float64(detected)/float64(n), 100*float64(right)/float64(n))
+			fmt.Fprintf(&b, "| %s | %d | %d (%.0f %%) | %d (%.0f %%) |\n", module, n,
+				detected, 100*float64(detected)/float64(n), right, 100*float64(right)/float64(n))
 		}
 	}
+	b.WriteString("\n| slip | module | preset | verdict | what the audit says | s |\n|---|---|---|---|---|---|\n")
+	for _, r := range rows {
+		name, verdict, says := r.Name, r.Verdict+", "+r.Module, sentence(r.Says)
+		if r.held {
+			name += " (held back)"
+		}
+		switch {
+		case r.Quiet && !r.detected():
+			verdict, says = "quiet", "Changes nothing: "+sentence(r.why)
+		case r.Verdict == "pass":
+			verdict, says = "not found", ""
+		case !r.detected():
+			verdict = r.Verdict
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.0f |\n", name, strings.Join(r.Wanted, ", "), r.Preset, verdict, says, r.Seconds)
+	}
+	return b.String()
 }
 
 // sentence returns the first sentence of a text, fit for a table.

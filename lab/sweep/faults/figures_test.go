@@ -26,7 +26,7 @@ import (
 	work "github.com/hop-marl/hop/lab/sweep/worker"
 )
 
-// figures are measured by hand: HOP_FIGURES=1 go test -run Figure -v ./lab/sweep/faults. docs/sweep.md has them.
+// figures are measured by hand: HOP_FIGURES=1 go test -run Figure -v ./lab/sweep/faults. docs/results/speed.md has them.
 func figures(t *testing.T) {
 	t.Helper()
 	if os.Getenv("HOP_FIGURES") == "" {

@@ -1,3 +1,7 @@
+// Package chance says what a world model's probabilities are worth where the rules
+// of a game draw random numbers: what a step costs by them in nats beside the rules'
+// own entropy, part by part, and how episodes that are drawn from the model differ
+// from played ones. How rules draw is what a game's registry entry says (rules.Drawing).
 package chance
 
 import (
@@ -7,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/plot"
@@ -15,6 +20,9 @@ import (
 	"github.com/hop-marl/hop/store/card"
 	"github.com/hop-marl/hop/train/pretrain"
 )
+
+// Certain is the draws of rules that draw nothing.
+func Certain(rules.Drawn, []float64, []float64) {}
 
 // Part is what one part of a step costs, in nats a step.
 type Part struct {
@@ -48,7 +56,7 @@ type scorer struct {
 	m      *world.Model
 	p      *nn.Params
 	ws     *world.Work
-	law    Law
+	law    rules.Draws
 	next   world.Next
 	nats   []float64
 	rules  []float64
@@ -65,7 +73,7 @@ type scorer struct {
 	zeroes [][2]float64
 }
 
-func newScorer(m *world.Model, p *nn.Params, law Law) *scorer {
+func newScorer(m *world.Model, p *nn.Params, law rules.Draws) *scorer {
 	cols := m.NatsCols()
 	j := &scorer{m: m, p: p, ws: m.Work(), law: law, nats: make([]float64, scoreRows*cols), rules: make([]float64, cols),
 		middle: make([]float64, cols), cost: make([]float64, cols), limit: make([]float64, cols), gap: make([]stats.Acc, cols+1),
@@ -84,7 +92,7 @@ func (j *scorer) add(b *world.Batch, rows int) {
 	j.ws.Step(j.p, &j.next, part.Obs, part.Joint, rows)
 	for i := range rows {
 		nats := j.nats[i*cols : (i+1)*cols]
-		s := Step{Before: part.Obs[i*m.Len() : i*m.Len()+board], After: part.Next[i*board : (i+1)*board],
+		s := rules.Drawn{Before: part.Obs[i*m.Len() : i*m.Len()+board], After: part.Next[i*board : (i+1)*board],
 			Feat: part.Obs[i*m.Len()+board : i*m.Len()+board+m.Features], Joint: part.Joint[i*m.Agents : (i+1)*m.Agents]}
 		clear(j.rules)
 		clear(j.middle)
@@ -124,7 +132,7 @@ func bit(yes bool) int {
 
 // planes counts how planes change and how far the likeliest and the raw
 // probabilities are from what came.
-func (j *scorer) planes(i int, s Step) {
+func (j *scorer) planes(i int, s rules.Drawn) {
 	board := len(s.After)
 	raw, says := j.next.Planes[i*board:(i+1)*board], j.next.Obs[0][i*j.m.Len():]
 	var off [64]bool
@@ -200,7 +208,7 @@ func able(m *world.Model) bool { return m.Variant == world.Heads && m.Fault == w
 
 // Held scores the rows that a training kept for it; nil if the model has no
 // probabilities.
-func Held(w *pretrain.World, law Law) *Score {
+func Held(w *pretrain.World, law rules.Draws) *Score {
 	if !able(w.Model) {
 		return nil
 	}
@@ -218,7 +226,7 @@ func Held(w *pretrain.World, law Law) *Score {
 
 // New scores steps of new episodes, each through the eyes of one living seat drawn
 // at random, by teams drawn from the game's bots; nil if the model has no probabilities.
-func New(m *world.Model, p *nn.Params, g game.Game, law Law, rows int, key rng.Key) *Score {
+func New(m *world.Model, p *nn.Params, g game.Game, law rules.Draws, rows int, key rng.Key) *Score {
 	if !able(m) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package oracle
+package best
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 )
 
 // value returns the best response's value of a state.
-func (b *BR) value(s *brState) float64 {
+func (b *response) value(s *brState) float64 {
 	if s.cell[0] == brGone || s.rem == 0 {
 		return 0
 	}
@@ -45,7 +45,7 @@ func (b *BR) value(s *brState) float64 {
 }
 
 // ended asks the context, once in so many states, and counts those that are known.
-func (b *BR) ended() bool {
+func (b *response) ended() bool {
 	if b.most > 0 && b.used >= b.most && b.stopped == nil {
 		b.stopped = fmt.Errorf("oracle: best responses: more than %d states can follow", b.most)
 	}
@@ -56,7 +56,7 @@ func (b *BR) ended() bool {
 }
 
 // alone is the value once all others have left: the nearest hare in time.
-func (b *BR) alone(s *brState) float64 {
+func (b *response) alone(s *brState) float64 {
 	d := b.near(int(s.cell[0]), s.left&^b.stags)
 	if d == grid.Far || int(d)+1 > s.rem {
 		return 0
@@ -65,7 +65,7 @@ func (b *BR) alone(s *brState) float64 {
 }
 
 // after is the value of playing k now and the best response later.
-func (b *BR) after(s *brState, k, lo int) float64 {
+func (b *response) after(s *brState, k, lo int) float64 {
 	own, hunts := s.cell[0], k >= staghunt.HuntStag
 	if k < grid.Stay {
 		own = uint8(b.board.Next[own][k])
@@ -90,7 +90,7 @@ func (b *BR) after(s *brState, k, lo int) float64 {
 
 // resolve lets successful hunters and their prey leave, and returns the focal
 // player's reward.
-func (b *BR) resolve(next *brState, o *brOutcome) float64 {
+func (b *response) resolve(next *brState, o *brOutcome) float64 {
 	reward, caught := 0., false
 	for i := range b.seat {
 		kind := o.hunt[i]
@@ -126,7 +126,7 @@ func (b *BR) resolve(next *brState, o *brOutcome) float64 {
 
 // share is a player's weight when a prey is split: strength at a stag, equal at
 // a hare.
-func (b *BR) share(i int, kind uint8) float64 {
+func (b *response) share(i int, kind uint8) float64 {
 	if kind == staghunt.HuntStag {
 		return b.weight[i]
 	}
@@ -135,7 +135,7 @@ func (b *BR) share(i int, kind uint8) float64 {
 
 // enumerate appends the others' joint moves with their probabilities to
 // b.outcome and returns where they start.
-func (b *BR) enumerate(s *brState) int {
+func (b *response) enumerate(s *brState) int {
 	lo := len(b.outcome)
 	first := brOutcome{p: 1}
 	for i := range first.cell {
@@ -169,7 +169,7 @@ func (b *BR) enumerate(s *brState) int {
 }
 
 // move lets player i play k in a joint move.
-func (b *BR) move(o *brOutcome, i int, cell uint8, k int, p float64) {
+func (b *response) move(o *brOutcome, i int, cell uint8, k int, p float64) {
 	o.p *= p
 	switch {
 	case k < grid.Stay:
@@ -181,7 +181,7 @@ func (b *BR) move(o *brOutcome, i int, cell uint8, k int, p float64) {
 }
 
 // legal returns a bit for each legal action of player i.
-func (b *BR) legal(s *brState, i int) uint8 {
+func (b *response) legal(s *brState, i int) uint8 {
 	c := s.cell[i]
 	set := b.board.Moves[c] | 1<<grid.Stay
 	if p := b.preyAt[c]; p >= 0 && s.left>>p&1 != 0 {
@@ -206,7 +206,7 @@ func brCrowd(s *brState, c uint8) bool {
 }
 
 // mask returns a bit for each of the equally likely actions of bot i.
-func (b *BR) mask(s *brState, i int) uint8 {
+func (b *response) mask(s *brState, i int) uint8 {
 	c := s.cell[i]
 	switch b.kind[i] {
 	case brRandom:
@@ -230,7 +230,7 @@ func (b *BR) mask(s *brState, i int) uint8 {
 	return 1 << grid.Stay
 }
 
-func (b *BR) hareMask(s *brState, i int) uint8 {
+func (b *response) hareMask(s *brState, i int) uint8 {
 	d, set := b.towards(int(s.cell[i]), s.left&^b.stags)
 	switch {
 	case d == grid.Far:
@@ -242,7 +242,7 @@ func (b *BR) hareMask(s *brState, i int) uint8 {
 }
 
 // near returns the distance to the nearest of a set of prey.
-func (b *BR) near(cell int, set uint64) int16 {
+func (b *response) near(cell int, set uint64) int16 {
 	best := grid.Far
 	for ; set != 0; set &= set - 1 {
 		best = min(best, b.dist[bits.TrailingZeros64(set)][cell])
@@ -252,7 +252,7 @@ func (b *BR) near(cell int, set uint64) int16 {
 
 // towards returns the distance to the nearest of a set of prey, and a bit for
 // each move on a shortest path to one that near.
-func (b *BR) towards(cell int, set uint64) (int16, uint8) {
+func (b *response) towards(cell int, set uint64) (int16, uint8) {
 	best := b.near(cell, set)
 	if best == 0 || best == grid.Far {
 		return best, 0
@@ -267,7 +267,7 @@ func (b *BR) towards(cell int, set uint64) (int16, uint8) {
 }
 
 // find returns the slot of a key, or the free one where it belongs.
-func (b *BR) find(cells, rest uint64) int {
+func (b *response) find(cells, rest uint64) int {
 	mask := len(b.table) - 1
 	h := (cells ^ rest*0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93
 	at := int(h>>32) & mask
@@ -280,7 +280,7 @@ func (b *BR) find(cells, rest uint64) int {
 	}
 }
 
-func (b *BR) insert(cells, rest uint64, value float64) {
+func (b *response) insert(cells, rest uint64, value float64) {
 	if 2*b.used >= len(b.table) {
 		old := b.table
 		b.table = make([]brSlot, 2*len(old))

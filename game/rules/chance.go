@@ -1,52 +1,34 @@
-// Package chance says what a world model's probabilities are worth where the rules
-// of a game draw random numbers: what a step costs by them in nats beside the rules'
-// own entropy, part by part, and how episodes that are drawn from the model differ
-// from played ones.
-//
-// The rules' probabilities are written down here a second time, from the games'
-// descriptions, and read only what an agent observes.
-package chance
+package rules
 
 import (
-	"encoding/json"
 	"math"
 
-	"github.com/hop-marl/hop/model/world"
+	"github.com/hop-marl/hop/game"
 )
 
-// Step is a step as one agent sees it, ego-first.
-type Step struct {
+// Drawn is a step of a game that draws, as one agent sees it, ego-first.
+type Drawn struct {
 	Before, After []float32 // [H][W][Planes]
 	Feat          []float32 // [Features] before it
 	Joint         []int32   // [Agents]
 }
 
-// Law adds to nats what came of a step costs by the rules, minus the logarithm of
-// its probability, and to entropy what it costs on average, both by the columns of
-// world.Nats.
-type Law func(s Step, nats, entropy []float64)
+// Draws adds to nats what came of a step costs by the rules, minus the logarithm of
+// its probability, and to entropy what it costs on average, both by plane.
+type Draws func(s Drawn, nats, entropy []float64)
 
-// Certain is the law of rules that draw nothing.
-func Certain(Step, []float64, []float64) {}
+// Drawing is how a game's rules draw, written down from its description, by what is
+// observed and the parameters of the spec; nil Draws: that is not known. A registry's entry
+// of a game names one.
+type Drawing = func(g game.Spec, p *Params) Draws
 
-// laws lists the games whose draws are known. Others are said to have no limit.
-var laws = map[string]func(in world.Input, p map[string]any) Law{"coin": coinLaw, "cleanup": cleanupLaw, "tag": tagLaw}
+// Chance is how a game with its parameters draws; it is known of games whose entry has a Drawing.
+type Chance func() Draws
 
-// LawOf returns how the rules of a game, by its name and parameters, draw; nil if
-// that is not known.
-func LawOf(in world.Input, game json.RawMessage) Law {
-	var p map[string]any
-	if json.Unmarshal(game, &p) != nil {
-		return nil
-	}
-	name, _ := p["name"].(string)
-	if law := laws[name]; law != nil {
-		return law(in, p)
-	}
-	return nil
+// ChanceOf returns how a game draws with the parameters of its block in a spec.
+func ChanceOf(g game.Spec, block map[string]any, of Drawing) Chance {
+	return func() Draws { return of(g, &Params{block: block, used: map[string]bool{}}) }
 }
-
-func number(p map[string]any, name string) float64 { v, _ := p[name].(float64); return v }
 
 // binary is the entropy of a coin toss, in nats.
 func binary(q float64) float64 {
@@ -69,20 +51,17 @@ func cellOf(planes []float32, width, plane int) int {
 	return -1
 }
 
-// The action after the moves and staying, in every game on a grid.
-const first = 5
-
-// coinLaw: a new coin has an owner drawn evenly, and a cell drawn evenly of those
+// CoinChance: a new coin has an owner drawn evenly, and a cell drawn evenly of those
 // without agents, once there was none for a step, or at once if nothing is waited.
 // How much longer is to be waited is not observed, so longer pauses have no law.
-func coinLaw(in world.Input, p map[string]any) Law {
-	pause, byAction := int(number(p, "pause")), p["take"] == "action"
+func CoinChance(g game.Spec, p *Params) Draws {
+	pause, byAction := p.Whole("pause"), p.Text("take") == "action"
 	if pause > 1 {
 		return nil
 	}
-	n, w := in.Agents, in.Planes
-	return func(s Step, nats, entropy []float64) {
-		free := in.Height * in.Width
+	n, w := g.Seats, len(g.Obs.Planes)
+	return func(s Drawn, nats, entropy []float64) {
+		free := g.Obs.Height * g.Obs.Width
 		coin, there, taken := -1, false, false
 		for k := range n {
 			if c := cellOf(s.Before, w, n+k); c >= 0 {
@@ -118,16 +97,16 @@ func coinLaw(in world.Input, p map[string]any) Law {
 	}
 }
 
-// cleanupLaw: with some probability one of the clean river cells fills, each as
+// CleanupChance: with some probability one of the clean river cells fills, each as
 // likely; then each bare orchard cell grows an apple, the likelier the less waste
 // there is.
-func cleanupLaw(in world.Input, p map[string]any) Law {
-	n, w, size := in.Agents, in.Planes, in.Width
+func CleanupChance(g game.Spec, p *Params) Draws {
+	n, w, size := g.Seats, len(g.Obs.Planes), g.Obs.Width
 	river, waste, orchard, apple := n, n+1, n+2, n+3
-	reach, pollution := int(number(p, "reach")), number(p, "pollution")
-	growth, low, high := number(p, "growth"), number(p, "restoration"), number(p, "depletion")
-	return func(s Step, nats, entropy []float64) {
-		cells := in.Height * in.Width
+	reach, pollution := p.Whole("reach"), p.Number("pollution")
+	growth, low, high := p.Number("growth"), p.Number("restoration"), p.Number("depletion")
+	return func(s Drawn, nats, entropy []float64) {
+		cells := g.Obs.Height * g.Obs.Width
 		cleaned, picked := make([]bool, cells), make([]bool, cells)
 		for a, k := range s.Joint {
 			at := cellOf(s.Before, w, a)
@@ -192,14 +171,13 @@ func tosses(q float64, hits, n int) float64 {
 	return cost
 }
 
-// tagLaw: a caught prey appears on any free cell far enough from every predator, or
+// TagChance: a caught prey appears on any free cell far enough from every predator, or
 // as far as there is one.
-func tagLaw(in world.Input, p map[string]any) Law {
-	n, w, size := in.Agents, in.Planes, in.Width
-	start := int(number(p, "start"))
-	cells := in.Height * in.Width
+func TagChance(g game.Spec, p *Params) Draws {
+	n, w, size := g.Seats, len(g.Obs.Planes), g.Obs.Width
+	start := p.Whole("start")
 	step := [...]int{-size, size, -1, 1}
-	return func(s Step, nats, entropy []float64) {
+	return func(s Drawn, nats, entropy []float64) {
 		was, meant := make([]int, n), make([]int, n)
 		for a := range n {
 			was[a] = cellOf(s.Before, w, a)
@@ -221,7 +199,7 @@ func tagLaw(in world.Input, p map[string]any) Law {
 				continue
 			}
 			if free == 0 {
-				free = hideouts(s, in, meant, start, cells)
+				free = hideouts(s, g, meant, start)
 			}
 			nats[a] += math.Log(float64(free))
 			entropy[a] += math.Log(float64(free))
@@ -230,8 +208,9 @@ func tagLaw(in world.Input, p map[string]any) Law {
 }
 
 // hideouts counts where prey may appear when the predators are where they meant to go.
-func hideouts(s Step, in world.Input, at []int, start, cells int) int {
-	dist := make([]int, cells)
+func hideouts(s Drawn, g game.Spec, at []int, start int) int {
+	height, width := g.Obs.Height, g.Obs.Width
+	dist := make([]int, height*width)
 	var queue []int
 	for c := range dist {
 		dist[c] = -1
@@ -247,13 +226,13 @@ func hideouts(s Step, in world.Input, at []int, start, cells int) int {
 		c := queue[0]
 		queue = queue[1:]
 		farthest = max(farthest, dist[c])
-		y, x := c/in.Width, c%in.Width
+		y, x := c/width, c%width
 		for _, d := range [...][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
 			yy, xx := y+d[0], x+d[1]
-			if yy < 0 || yy >= in.Height || xx < 0 || xx >= in.Width {
+			if yy < 0 || yy >= height || xx < 0 || xx >= width {
 				continue
 			}
-			if to := yy*in.Width + xx; dist[to] < 0 && !on(s.Before, in.Planes, to, in.Agents) {
+			if to := yy*width + xx; dist[to] < 0 && !on(s.Before, len(g.Obs.Planes), to, g.Seats) {
 				dist[to] = dist[c] + 1
 				queue = append(queue, to)
 			}

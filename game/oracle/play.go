@@ -13,7 +13,7 @@ import (
 // Responder is the best response as a bot. Bots names who sits on each seat;
 // its own seat's name is not read. Of equally good actions it plays the first.
 type Responder struct {
-	*BR
+	BR
 	Bots []string
 	q    [game.MaxActions]float64
 }
@@ -21,15 +21,12 @@ type Responder struct {
 // Name returns "br".
 func (*Responder) Name() string { return "br" }
 
-// Act returns a best action. It panics if Bots does not fit the game: check
-// with Solvable first.
+// Act returns a best action. It panics with a game.Failure if it was ended, or if Bots does
+// not fit the game: check with Solvable first.
 func (p *Responder) Act(st game.State, s game.Seat, _ *rng.Rand) int32 {
 	legal, err := p.Q(p.q[:], st, s, p.Bots)
-	if p.stopped != nil {
-		panic(&game.Failure{Err: p.stopped})
-	}
 	if err != nil {
-		panic("oracle: Responder.Bots must be one solvable bot a seat")
+		panic(&game.Failure{Err: err})
 	}
 	best := game.NoAction
 	for set := legal; set != 0; set &= set - 1 {
@@ -71,11 +68,11 @@ func NewPlayer(g game.Game, team []string, discount float64, envs int) (*Player,
 	return p, nil
 }
 
-// Until lets ctx end it, and Within a number of states, as those of BR do. What plays it gets
+// Until lets ctx end it, and a number of states, as that of BR does. What plays it gets
 // the error.
 func (p *Player) Until(ctx context.Context, states int) *Player {
 	for _, r := range p.envs {
-		r.BR.Until(ctx).Within(states)
+		r.BR.Until(ctx, states)
 	}
 	return p
 }

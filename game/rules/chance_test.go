@@ -1,7 +1,6 @@
-package chance
+package rules_test
 
 import (
-	"encoding/json"
 	"math"
 	"testing"
 
@@ -9,35 +8,34 @@ import (
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/game/tag"
-	"github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/rng"
 )
 
 // All that can come of a step has probability 1 together by the law, and the law's
 // entropy is that of these probabilities: each step is played with other draws until
 // nothing new comes.
-func TestLawsAreThoseOfTheGames(t *testing.T) {
+func TestDrawsAreThoseOfTheGames(t *testing.T) {
 	for _, c := range []struct {
 		g      game.Game
-		params any
+		draws  rules.Drawing
+		params map[string]any
 	}{
 		{gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1}),
-			map[string]any{"name": "coin", "take": "action", "pause": 1}},
+			rules.CoinChance, map[string]any{"take": "action", "pause": 1}},
 		{gametest.New(t, coin.New, coin.Config{Size: 2, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "walk"}),
-			map[string]any{"name": "coin", "take": "walk", "pause": 0}},
+			rules.CoinChance, map[string]any{"take": "walk", "pause": 0}},
 		{gametest.New(t, cleanup.New, cleanup.Config{Size: 3, Agents: 2, Horizon: 9, River: 1, Orchard: 1, Pollution: .4, Growth: .5,
 			Depletion: .9, Start: .5, Reach: 1, Pays: 1}),
-			map[string]any{"name": "cleanup", "pollution": .4, "growth": .5, "restoration": 0, "depletion": .9, "reach": 1}},
+			rules.CleanupChance, map[string]any{"pollution": .4, "growth": .5, "restoration": 0, "depletion": .9, "reach": 1}},
 		{gametest.New(t, tag.New, tag.Config{Size: 4, Blocks: 1, Predators: 2, Prey: 2, Start: 2, Horizon: 20}),
-			map[string]any{"name": "tag", "start": 2}},
+			rules.TagChance, map[string]any{"start": 2}},
 	} {
 		spec := c.g.Spec()
 		l, n := spec.Obs, spec.Seats
-		in := world.Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: n, Features: l.Features}
-		text, _ := json.Marshal(c.params)
-		law := LawOf(in, text)
-		cols, board := in.NatsCols(), l.PlanesLen()
+		law := rules.ChanceOf(spec, c.params, c.draws)()
+		cols, board := len(l.Planes), l.PlanesLen()
 		r := rng.New(1).Rand()
 		st, again := c.g.New(), c.g.New()
 		before, after := make([]float32, l.Len()), make([]float32, l.Len())
@@ -54,7 +52,7 @@ func TestLawsAreThoseOfTheGames(t *testing.T) {
 			for s := range acts {
 				acts[s] = bots[r.IntN(len(bots))].New().Act(st, game.Seat(s), &r)
 			}
-			step := Step{Before: before[:board], After: after[:board], Feat: before[board : board+l.Features], Joint: make([]int32, n)}
+			step := rules.Drawn{Before: before[:board], After: after[:board], Feat: before[board : board+l.Features], Joint: make([]int32, n)}
 			for a := range n {
 				step.Joint[a] = acts[(int(me)+a)%n]
 			}
@@ -95,7 +93,7 @@ func TestLawsAreThoseOfTheGames(t *testing.T) {
 			t.Errorf("%s: chance decided %d of 60 steps, too few to test by", spec.Name, drawn)
 		}
 	}
-	if LawOf(world.Input{}, []byte(`{"name":"coin","pause":2}`)) != nil || LawOf(world.Input{}, []byte(`{"name":"other"}`)) != nil {
-		t.Error("a law is known where the wait for a coin is not observed, or of a game that is not known")
+	if rules.ChanceOf(game.Spec{}, map[string]any{"pause": 2}, rules.CoinChance)() != nil {
+		t.Error("it is known how coins come where the wait for one is not observed")
 	}
 }

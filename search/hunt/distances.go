@@ -1,4 +1,4 @@
-package truth
+package hunt
 
 import (
 	"math/bits"
@@ -25,20 +25,20 @@ const (
 
 // to returns the distance from a cell to the nearest of a set of prey and the
 // moves that lead there.
-func (v *huntEnv) to(set uint64, cell uint16) (d int, moves uint32) {
+func (v *decision) to(set uint64, cell uint16) (d int, moves uint32) {
 	x := v.distance(set).to[cell]
 	return int(x >> 8), x & (crossing - 1)
 }
 
 // distance returns the distances to a set of prey, valid until the next call.
-func (v *huntEnv) distance(set uint64) *distances {
+func (v *decision) distance(set uint64) *distances {
 	if w := &v.distances[(set^set>>6)&63]; w.set == set {
 		return w
 	}
 	return v.find(set)
 }
 
-func (v *huntEnv) find(set uint64) *distances {
+func (v *decision) find(set uint64) *distances {
 	w := &v.distances[(set^set>>6)&63]
 	w.set = set
 	for c := range w.to {

@@ -1,4 +1,4 @@
-package truth
+package hunt
 
 import (
 	"math/bits"
@@ -8,25 +8,26 @@ import (
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 // plainly is a rollout that plays every step of everyone.
-func plainly(h *hunt, ro roll, r *rng.Rand) float32 {
-	v, s := &h.envs[ro.env], h.slots[ro.slot]
+func plainly(h *hunt, ro truth.Roll, r *rng.Rand) float32 {
+	v, s := &h.envs[ro.Env], h.slots[ro.Slot]
 	actions, weight := make([]int32, h.n), float32(1)
 	for i := int32(0); !s.over && s.cell[0] != gone; i++ {
-		actions[0] = pick(h.options(v, &s, 0, h.script[ro.script]), r.Uint64())
-		draw := search.Common(ro.seed, ro.depth+i)
-		for j, bot := range ro.others {
+		actions[0] = truth.Pick(h.options(v, &s, 0, h.script[ro.Script]), r.Uint64())
+		draw := search.Common(ro.Seed, ro.Depth+i)
+		for j, bot := range ro.Others {
 			u := draw.Uint64()
 			if actions[j+1] = game.NoAction; s.cell[j+1] != gone {
-				actions[j+1] = pick(h.options(v, &s, j+1, h.model[bot]), u)
+				actions[j+1] = truth.Pick(h.options(v, &s, j+1, h.model[bot]), u)
 			}
 		}
 		if x := h.advance(v, &s, actions); s.cell[0] == gone {
 			return weight * x
 		}
-		weight *= ro.discount
+		weight *= ro.Discount
 	}
 	return 0
 }
@@ -52,9 +53,9 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := hunting(t, c.set)
-			h, err := newHunt(g, models, []string{"nh", "stag", "deadline", "ns", "random"}, 1)
+			h, err := newHunt(g, truth.For{Models: models, Scripts: []string{"nh", "stag", "deadline", "ns", "random"}, Envs: 1})
 			must(t, err)
-			h.size(8)
+			h.Size(8)
 			n := g.Spec().Seats
 			r := rng.New(8).Rand()
 			st, rewards := g.New(), make([]float32, n)
@@ -78,33 +79,33 @@ func TestSharedFuturesChangeNoRollout(t *testing.T) {
 				if !st.Alive(0) {
 					continue
 				}
-				h.set(0, st, seats)
+				h.Set(0, st, seats)
 				for j := range others {
 					others[j] = int32(r.IntN(len(models)))
 				}
 				seed := uint64(r.IntN(3)+1) * 0x9e3779b97f4a7c15 // on other boards too
-				legal, _ := h.root(0, 0)
+				legal, _ := h.Root(0, 0)
 				check := func(slot, depth int32) {
 					for script := range h.script {
-						fast := stream{Rand: search.Stream(seed, uint64(script)+uint64(slot)<<8)}
+						fast := truth.Stream{Rand: search.Stream(seed, uint64(script)+uint64(slot)<<8)}
 						slow := fast.Rand
-						ro := roll{slot: slot, script: script, others: others, discount: 0.97, depth: depth}
+						ro := truth.Roll{Slot: slot, Script: script, Others: others, Discount: 0.97, Depth: depth}
 						for i := range 3 {
-							ro.seed, ro.future = seed+uint64(2*i), i
-							got, want := h.rollout(&ro, &fast), plainly(h, ro, &slow)
+							ro.Seed, ro.Future = seed+uint64(2*i), i
+							got, want := h.Rollout(&ro, &fast), plainly(h, ro, &slow)
 							if got != want {
 								text, _ := st.AppendText(nil)
 								t.Fatalf("slot %d, script %d, future %d: %v, want %v, from\n%s", slot, script, i, got, want, text)
 							}
 							values[got]++
 						}
-						if fast.settle(); fast.Rand != slow {
+						if fast.Settle(); fast.Rand != slow {
 							t.Fatalf("slot %d, script %d: the stream is not where it would be", slot, script)
 						}
 					}
 				}
 				check(0, 0)
-				draw := stream{Rand: search.Common(seed, 0)}
+				draw := truth.Stream{Rand: search.Common(seed, 0)}
 				h.others(joint[1:], &h.envs[0], &h.slots[0], others, &draw)
 				for slot := int32(1); legal != 0; legal &= legal - 1 {
 					joint[0] = int32(bits.TrailingZeros32(legal))

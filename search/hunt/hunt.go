@@ -1,4 +1,7 @@
-package truth
+// Package hunt is the stag hunt's rules once more, made for search: a state of 48 bytes, tables
+// shared by all states of an episode, and futures of co-players that rollouts share. The game's
+// registry entry names them; tests hold them to package staghunt's.
+package hunt
 
 import (
 	"encoding/binary"
@@ -12,18 +15,19 @@ import (
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
 )
 
-// The policies that hunt knows. A script for one stag is huntStag plus its number.
+// The policies that hunt knows. A script for one stag is oneStag plus its number.
 const (
-	huntRandom = iota
-	huntNS
-	huntNH
-	huntDeadline
-	huntStag
+	random = iota
+	ns
+	nh
+	deadline
+	oneStag
 )
 
-var huntKinds = map[string]int{"random": huntRandom, "ns": huntNS, "nh": huntNH, "deadline": huntDeadline}
+var policies = map[string]int{"random": random, "ns": ns, "nh": nh, "deadline": deadline}
 
 // gone is the cell of who has left, none an action not taken.
 const (
@@ -31,8 +35,8 @@ const (
 	none = 1<<8 - 1
 )
 
-// huntState is a position, by place.
-type huntState struct {
+// position is a position, by place.
+type position struct {
 	cell     [8]uint16
 	last     [8]uint8 // 255: none
 	left     uint64   // bit p: prey p is on the map; stags first
@@ -41,13 +45,13 @@ type huntState struct {
 	over     bool
 }
 
-// huntEnv is what all states of a decision share.
-type huntEnv struct {
+// decision is what all states of a decision share.
+type decision struct {
 	seats     []game.Seat
 	place     []int8      // [seats]
 	ego       [8][8]uint8 // [place][i] the place i seats on from a place's own
 	weight    [8]float64
-	root      huntState
+	root      position
 	salt      uint64
 	board     *grid.Board
 	preyAt    []int8
@@ -61,7 +65,38 @@ type huntEnv struct {
 	looked    uint64 // names the position read last
 }
 
-// hunt is rules for stag hunt. It keeps to package staghunt's; a test compares.
+// Fast is what search plays in place of the stag hunt's own rules. A script may also be "stag",
+// which stands for one script a stag that goes to that stag until a hare must be taken.
+type Fast struct{}
+
+// Fits reports whether whole boards are seen.
+func (Fast) Fits(g game.Game) bool { return g.Spec().View == 0 }
+
+// Model returns the rules for one goroutine.
+func (Fast) Model(g game.Game, c truth.For) (truth.Model, error) {
+	own, ok := game.As[*staghunt.Game](g)
+	if !ok {
+		return truth.Model{}, fmt.Errorf("%s is no stag hunt", g.Spec().Name)
+	}
+	h, err := newHunt(own, c)
+	return truth.Model{Rules: h, Views: h, Scripted: h}, err
+}
+
+// Bot returns the bot that a script is. With one stag, going there until a hare must be taken
+// is what the game calls deadline.
+func (Fast) Bot(g game.Game, script string) string {
+	if own, ok := game.As[*staghunt.Game](g); ok && script == "stag" && own.Config().Stags == 1 {
+		return "deadline"
+	}
+	return script
+}
+
+// DrawsForGone says that a number is drawn for each co-player, needed or not.
+func (Fast) DrawsForGone() bool { return true }
+
+var _ truth.Fast = Fast{}
+
+// hunt is a truth.Model.
 type hunt struct {
 	g      *staghunt.Game
 	c      staghunt.Config
@@ -70,42 +105,40 @@ type hunt struct {
 	stags  uint64
 	model  []int
 	script []int
-	slots  []huntState
-	envs   []huntEnv
+	slots  []position
+	envs   []decision
 	seats  []game.Seat
 	things []string
 	seen   []float32
 	ones   f32.Sparse // where seen is not 0
 	joint  [8]int32
 	looks  uint64    // positions read so far
-	traces []trace   // by roll.future
+	traces []trace   // by Roll.Future
 	weight []float32 // [steps] the discount's powers
-	// Last makes keys tell apart states that differ in the last joint action
-	// only. Networks see it; bots do not.
-	Last bool
+	alike  bool      // as truth.For has it
 }
 
-func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error) {
+func newHunt(g *staghunt.Game, to truth.For) (*hunt, error) {
 	c := g.Config()
-	h := &hunt{g: g, c: c, obs: g.Spec().Obs, n: c.Agents, stags: 1<<c.Stags - 1, envs: make([]huntEnv, envs), Last: true}
+	h := &hunt{g: g, c: c, obs: g.Spec().Obs, n: c.Agents, stags: 1<<c.Stags - 1, envs: make([]decision, to.Envs), alike: to.Alike}
 	h.seen, h.seats, h.things = make([]float32, h.obs.Len()), make([]game.Seat, 0, c.Agents), make([]string, 0, 1)
 	h.ones.Reset(h.obs.Len())
 	h.ones.AppendNonzeros(slices.Repeat([]float32{1}, h.obs.Len()), 0) // so that it need not grow
-	for _, name := range models {
-		k, ok := huntKinds[name]
+	for _, name := range to.Models {
+		k, ok := policies[name]
 		if !ok {
 			return nil, fmt.Errorf("there is no model %q of a stag hunter; there are deadline, nh, ns and random", name)
 		}
 		h.model = append(h.model, k)
 	}
-	for _, name := range scripts {
+	for _, name := range to.Scripts {
 		if name == "stag" {
 			for p := range c.Stags {
-				h.script = append(h.script, huntStag+p)
+				h.script = append(h.script, oneStag+p)
 			}
 			continue
 		}
-		k, ok := huntKinds[name]
+		k, ok := policies[name]
 		if !ok {
 			return nil, fmt.Errorf("there is no script %q for a stag hunter; there are deadline, nh, ns, random and stag", name)
 		}
@@ -127,16 +160,16 @@ func newHunt(g *staghunt.Game, models, scripts []string, envs int) (*hunt, error
 	return h, nil
 }
 
-func (h *hunt) size(slots int) {
+func (h *hunt) Size(slots int) {
 	if len(h.slots) < slots {
-		h.slots = make([]huntState, slots)
+		h.slots = make([]position, slots)
 	}
 }
 
-func (h *hunt) scripts() int { return len(h.script) }
+func (h *hunt) Scripts() int { return len(h.script) }
 
 // set reads the position off the game's state.
-func (h *hunt) set(env int, st game.State, seats []game.Seat) {
+func (h *hunt) Set(env int, st game.State, seats []game.Seat) {
 	v, s := &h.envs[env], st.(*staghunt.State)
 	h.looks++
 	v.looked = h.looks
@@ -194,7 +227,7 @@ func fold(h, x uint64) uint64 {
 
 // look reads who and what is where off what place 0 sees, and reports whether
 // blocks and prey are those that are known.
-func (h *hunt) look(v *huntEnv) bool {
+func (h *hunt) look(v *decision) bool {
 	for i := range v.root.cell {
 		v.root.cell[i] = gone
 	}
@@ -225,7 +258,7 @@ func (h *hunt) look(v *huntEnv) bool {
 }
 
 // learn takes blocks and prey from the board.
-func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
+func (h *hunt) learn(v *decision, s *staghunt.State) {
 	v.known = true
 	for p := range v.prey {
 		v.prey[p] = grid.None
@@ -267,13 +300,13 @@ func (h *hunt) learn(v *huntEnv, s *staghunt.State) {
 	}
 }
 
-func (h *hunt) root(env int, slot int32) (uint32, uint64) {
+func (h *hunt) Root(env int, slot int32) (uint32, uint64) {
 	v := &h.envs[env]
 	h.slots[slot] = v.root
 	return h.mask(v, &v.root, 0), h.key(v, &v.root)
 }
 
-func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
+func (h *hunt) key(v *decision, s *position) uint64 {
 	c := &s.cell
 	k := fold(v.salt, uint64(c[0])|uint64(c[1])<<16|uint64(c[2])<<32|uint64(c[3])<<48)
 	if h.n > 4 {
@@ -283,18 +316,18 @@ func (h *hunt) key(v *huntEnv, s *huntState) uint64 {
 	if h.c.EndAfter > 0 {
 		k = fold(k, uint64(s.first))
 	}
-	if h.Last {
+	if !h.alike {
 		k = fold(k, binary.LittleEndian.Uint64(s.last[:]))
 	}
 	return k | 1
 }
 
-func (h *hunt) legal(env int, slot int32, place int) uint32 {
+func (h *hunt) Legal(env int, slot int32, place int) uint32 {
 	return h.mask(&h.envs[env], &h.slots[slot], place)
 }
 
 // mask returns a bit for each legal action of a place.
-func (h *hunt) mask(v *huntEnv, s *huntState, place int) uint32 {
+func (h *hunt) mask(v *decision, s *position, place int) uint32 {
 	c := s.cell[place]
 	if c == gone || s.over {
 		return 0
@@ -311,14 +344,14 @@ func (h *hunt) mask(v *huntEnv, s *huntState, place int) uint32 {
 }
 
 // crowd reports whether at least two stand on a cell.
-func (s *huntState) crowd(c uint16) bool {
+func (s *position) crowd(c uint16) bool {
 	all := s.on(c)
 	return all&(all-1) != 0
 }
 
 // on returns a bit, every sixteenth, for each of the first four places that stands
 // on a cell, and for the others the bits after those.
-func (s *huntState) on(c uint16) uint64 {
+func (s *position) on(c uint16) uint64 {
 	p := &s.cell
 	const one = 1 | 1<<16 | 1<<32 | 1<<48
 	lo := uint64(p[0]) | uint64(p[1])<<16 | uint64(p[2])<<32 | uint64(p[3])<<48
@@ -332,7 +365,7 @@ func zeros(x uint64) uint64 {
 	return ^((x&rest + rest) | x | rest) >> 15
 }
 
-func (h *hunt) expand(leaves []search.Leaf, others, envs []int32, _ []rng.Rand) {
+func (h *hunt) Expand(leaves []search.Leaf, others, envs []int32, _ []rng.Rand) {
 	n := h.n - 1
 	for i := range leaves {
 		l := &leaves[i]
@@ -357,7 +390,7 @@ func (h *hunt) step(env int, from, to int32, actions []int32) (float32, bool, ui
 }
 
 // advance plays a joint action by place and returns place 0's reward.
-func (h *hunt) advance(v *huntEnv, s *huntState, actions []int32) float32 {
+func (h *hunt) advance(v *decision, s *position, actions []int32) float32 {
 	s.t++
 	hunts := false
 	for i, a := range actions {
@@ -375,7 +408,7 @@ func (h *hunt) advance(v *huntEnv, s *huntState, actions []int32) float32 {
 }
 
 // end returns the time at which the episode ends.
-func (h *hunt) end(s *huntState) int {
+func (h *hunt) end(s *position) int {
 	if h.c.EndAfter > 0 && s.first > 0 {
 		return min(h.c.Horizon, int(s.first)+h.c.EndAfter)
 	}
@@ -383,7 +416,7 @@ func (h *hunt) end(s *huntState) int {
 }
 
 // resolve lets successful hunters and their prey leave.
-func (h *hunt) resolve(v *huntEnv, s *huntState, actions []int32) float32 {
+func (h *hunt) resolve(v *decision, s *position, actions []int32) float32 {
 	reward, at := float32(0), s.cell
 	for i, a := range actions {
 		if a <= grid.Stay {
@@ -420,7 +453,7 @@ func (h *hunt) resolve(v *huntEnv, s *huntState, actions []int32) float32 {
 
 // share is a place's weight when a prey is split: strength at a stag, equal at
 // a hare.
-func (v *huntEnv) share(place int, action int32) float64 {
+func (v *decision) share(place int, action int32) float64 {
 	if action == staghunt.HuntStag {
 		return v.weight[place]
 	}
@@ -428,7 +461,7 @@ func (v *huntEnv) share(place int, action int32) float64 {
 }
 
 // observe writes what a place sees; it keeps to the layout that game.Layout has.
-func (h *hunt) observe(dst []float32, env int, slot int32, place int) {
+func (h *hunt) Observe(dst []float32, env int, slot int32, place int) {
 	v, s := &h.envs[env], &h.slots[slot]
 	clear(dst)
 	planes := h.n + 3

@@ -1,4 +1,4 @@
-package truth
+package hunt
 
 import (
 	"math/bits"
@@ -9,6 +9,8 @@ import (
 	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 func must(t testing.TB, err error) {
@@ -45,14 +47,22 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := hunting(t, c.set)
 			spec := g.Spec()
-			h, err := newHunt(g, models, nil, 1)
+			with := truth.For{Models: models, Envs: 1}
+			h, err := newHunt(g, with)
 			must(t, err)
-			a, err := newAny(g, models, nil, 1)
+			a, err := truth.Plain(g, with)
 			must(t, err)
-			h.size(2)
-			a.size(2)
+			h.Size(2)
+			a.Size(2)
+			var bots []game.Policy
+			for _, name := range models {
+				b, err := game.NewBot(g, name)
+				must(t, err)
+				bots = append(bots, b.(game.Policy))
+			}
 			r := rng.New(4).Rand()
-			st := g.New()
+			st, rewards := g.New(), make([]float32, spec.Seats)
+			acts, leaf, rs := make([]int32, spec.Seats), make([]search.Leaf, 1), make([]rng.Rand, 1)
 			seats := make([]game.Seat, spec.Seats)
 			perm := make([]int, spec.Seats)
 			x, y, probs := make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len()), make([]float32, len(spec.Actions))
@@ -66,34 +76,30 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 				}
 				at := int32(0)
 				for moved := false; ; moved = true {
-					cur := st
-					if moved {
-						cur = a.slots[at]
-					}
 					if !moved || episode%2 == 1 { // every other episode is read anew at each step
-						h.set(0, cur, seats)
-						a.set(0, cur, seats)
-						h.root(0, at)
+						h.Set(0, st, seats)
+						a.Set(0, st, seats)
+						h.Root(0, at)
 						if !moved {
-							a.root(0, at)
+							a.Root(0, at)
 						}
 					}
-					text, _ := cur.AppendText(nil)
+					text, _ := st.AppendText(nil)
 					for place, seat := range seats {
-						if got, want := h.legal(0, at, place), a.legal(0, at, place); got != want {
+						if got, want := h.Legal(0, at, place), a.Legal(0, at, place); got != want {
 							t.Fatalf("place %d: legal %07b, want %07b at\n%s", place, got, want, text)
 						}
-						h.observe(x, 0, at, place)
-						a.observe(y, 0, at, place)
+						h.Observe(x, 0, at, place)
+						a.Observe(y, 0, at, place)
 						if !slices.Equal(x, y) {
 							t.Fatalf("place %d: observation %v, want %v at\n%s", place, x, y, text)
 						}
 						joint[place] = game.NoAction
-						if !cur.Alive(seat) {
+						if !st.Alive(seat) {
 							continue
 						}
 						for m := range models {
-							a.model[m].(game.Policy).Probs(cur, seat, probs)
+							bots[m].Probs(st, seat, probs)
 							want := uint32(0)
 							for k, p := range probs {
 								if p > 0 {
@@ -104,19 +110,25 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 								t.Fatalf("place %d as %s: %07b, want %07b at\n%s", place, models[m], got, want, text)
 							}
 						}
-						joint[place] = pick(a.legal(0, at, place), r.Uint64())
-						if set := a.legal(0, at, place) >> staghunt.HuntStag; set != 0 && r.IntN(2) == 0 {
+						joint[place] = truth.Pick(a.Legal(0, at, place), r.Uint64())
+						if set := a.Legal(0, at, place) >> staghunt.HuntStag; set != 0 && r.IntN(2) == 0 {
 							joint[place] = int32(staghunt.HuntStag + bits.TrailingZeros32(set))
 						}
 					}
-					if cur.Over() {
+					if st.Over() {
 						break
 					}
 					hr, hover, hlegal, _ := h.step(0, at, 1-at, joint)
-					ar, aover, alegal, _ := a.step(0, at, 1-at, joint, nil)
-					if hr != ar || hover != aover || hlegal != alegal {
-						t.Fatalf("after %v: reward %v over %v legal %07b, want %v %v %07b at\n%s", joint, hr, hover, hlegal, ar, aover, alegal, text)
+					leaf[0] = search.Leaf{From: at, To: 1 - at, Action: joint[0]}
+					a.Expand(leaf, joint[1:], []int32{0}, rs)
+					if l := leaf[0]; hr != l.Reward || hover != l.Over || hlegal != l.Legal {
+						t.Fatalf("after %v: reward %v over %v legal %07b, want %v %v %07b at\n%s", joint, hr, hover, hlegal, l.Reward, l.Over, l.Legal,
+							text)
 					}
+					for place, seat := range seats {
+						acts[seat] = joint[place]
+					}
+					st.Step(acts, rewards, &r)
 					if hr > 0 {
 						catches++
 					}

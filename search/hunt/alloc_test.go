@@ -1,4 +1,4 @@
-package truth
+package hunt
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search/truth"
 )
 
 // Reading a position allocates nothing, not even the first time that several
@@ -17,10 +18,10 @@ func TestReadingAPositionAllocatesNothing(t *testing.T) {
 	seats := []game.Seat{0, 1, 2, 3}
 	count := func(read bool) float64 {
 		return testing.AllocsPerRun(20, func() {
-			h, err := newHunt(g, []string{"ns"}, nil, 1)
+			h, err := newHunt(g, truth.For{Models: []string{"ns"}, Envs: 1})
 			must(t, err)
 			if read {
-				h.set(0, st, seats)
+				h.Set(0, st, seats)
 			}
 		})
 	}
