@@ -74,7 +74,7 @@ func (l *Lab) commandLine() string {
 	if len(l.Command) == 0 {
 		return ""
 	}
-	return strings.Join(append([]string{"hop"}, l.Command[1:]...), " ")
+	return "hop " + strings.Join(l.Command[1:], " ")
 }
 
 // Info is what a run's folder says about its making.
