@@ -15,15 +15,15 @@ import (
 
 // recorded is what the folder of a run, or of several seeds of one, holds.
 type recorded struct {
-	dirs    []string
-	seeds   []uint64
-	spec    spec.Spec
-	last    *runlog.Checkpoint // of the first
-	returns [][]float64        // [seed][agent] over the last fifth
-	curves  [][][]float64      // [seed][agent][logged]
-	counts  []map[string][]float64
-	noticed []check.Finding // by the guards, while it ran
-	fall    probe.Forgetting
+	dirs       []string
+	seeds      []uint64
+	spec       spec.Spec
+	last       *runlog.Checkpoint // of the first
+	returns    [][]float64        // [seed][agent] over the last fifth
+	curves     [][][]float64      // [seed][agent][logged]
+	counts     []map[string][]float64
+	noticed    []check.Finding // by the guards, while it ran
+	forgetting probe.Forgetting
 }
 
 // Folder reports whether dir holds a run, or seeds of one.
@@ -67,7 +67,7 @@ func Run(ctx context.Context, reg *spec.Registry, dir string, opt Options) (*Res
 	if alike {
 		r.Add(orders(&s, rec.returns)...)
 	}
-	r.Add(rec.fall.Finding(s.PPO))
+	r.Add(rec.forgetting.Finding(s.PPO))
 	r.Add(append(found, rec.counted()...)...)
 	return r, nil
 }
@@ -107,7 +107,7 @@ func read(reg *spec.Registry, dir string) (*recorded, error) {
 			return nil, err
 		}
 		rec.take(rows, rec.spec.Train.Warm.Until(rows))
-		rec.fall.Take(run.Env.Seed, rows, rec.spec.Train.Warm.Until(rows))
+		rec.forgetting.Take(run.Env.Seed, rows, rec.spec.Train.Warm.Until(rows))
 		list, err := run.Findings()
 		if err != nil {
 			return nil, err

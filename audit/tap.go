@@ -54,7 +54,7 @@ type tap struct {
 	blind     bool      // something stands before its players: what they believe cannot be seen
 	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
 	update    checks.Learner
-	memory    []reference.Cell // of an LSTM, before the window
+	memory    []reference.Net // of an LSTM, before the window
 }
 
 // probeAt is the window at which the experiments are made.
@@ -211,7 +211,7 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 		}
 	}
 	if p.exp.Actor.LSTM > 0 && saves {
-		if p.memory, err = remembered(p.Mind, len(p.agents), w.Envs); err != nil {
+		if p.memory, err = remembered(p.Mind, len(p.agents)); err != nil {
 			return nil, err
 		}
 	}
@@ -245,19 +245,18 @@ func (p *tap) learnWhole(w *learner.Window, hold bool) ([]agent.Stat, error) {
 }
 
 // remembered reads what the agents' LSTMs remember.
-func remembered(m learner.Mind, agents, envs int) ([]reference.Cell, error) {
+func remembered(m learner.Mind, agents int) ([]reference.Net, error) {
 	f, err := probe.Saved(m)
 	if err != nil {
 		return nil, err
 	}
-	var list []reference.Cell
+	var list []reference.Net
 	for i := range agents {
 		net, err := reference.LoadNet(f, fmt.Sprintf("memory/%d/", i))
 		if err != nil {
 			return nil, err
 		}
-		h, c := net["h"], net["c"]
-		list = append(list, reference.Cell{H: h.Shaped(envs), C: c.Shaped(envs)})
+		list = append(list, net)
 	}
 	return list, nil
 }

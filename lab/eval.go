@@ -11,10 +11,10 @@ import (
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
-	"github.com/hop-marl/hop/num/wait"
 	"github.com/hop-marl/hop/train/eval"
 )
 
@@ -93,7 +93,7 @@ func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
 	if lost != nil {
 		cfg.Lanes, cfg.Each = scoredLanes, lost.add
 	}
-	res, err := wait.For(ctx, func() (*eval.Result, error) { return eval.Run(ctx, cfg) }) // the oracle may take hours for a decision
+	res, err := cores.Await(ctx, func() (*eval.Result, error) { return eval.Run(ctx, cfg) }) // the oracle may take hours for a decision
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
 	r := newRegret(g, members, team, 0)
 	key := rng.New(c.Seed)
 	again := eval.Config{Game: g, Team: members, Episodes: c.Episodes, Key: key, Lanes: scoredLanes, Each: r.add}
-	if _, err = wait.For(ctx, func() (*eval.Result, error) { return eval.Run(ctx, again) }); err != nil {
+	if _, err = cores.Await(ctx, func() (*eval.Result, error) { return eval.Run(ctx, again) }); err != nil {
 		return nil, err
 	}
 	played, se := out.Value-r.acc.Mean(), stats.Number(r.acc.SE())

@@ -20,7 +20,6 @@ import (
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
-	"github.com/hop-marl/hop/num/wait"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/stage"
 	"github.com/hop-marl/hop/train"
@@ -394,7 +393,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 		j.step = int(step)
 	}
 	machine := spec.Machine{Workers: workers, Clock: func() time.Duration { return time.Since(start) }, Saved: saved}
-	loop, err := wait.For(ctx, func() (*train.SelfPlay, error) { // large networks take minutes to make
+	loop, err := cores.Await(ctx, func() (*train.SelfPlay, error) { // large networks take minutes to make
 		loop, err := j.spec.Build(j.seed, machine)
 		if err != nil || saved == nil {
 			return loop, err
@@ -432,7 +431,7 @@ func (t *Training) work(ctx context.Context, j *job, workers int) (err error) {
 func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	own := *t.lab.Reg
 	own.Runs = nil // the final agents or none
-	agents, err := wait.For(ctx, func() (*spec.Agents, error) { return own.LoadAgents(j.dir) })
+	agents, err := cores.Await(ctx, func() (*spec.Agents, error) { return own.LoadAgents(j.dir) })
 	if err != nil {
 		return err
 	}

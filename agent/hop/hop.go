@@ -149,8 +149,8 @@ func (m *Mind) Remember(envs, steps int) {
 	m.predictions.remember(envs, m.sees, m.shape)
 }
 
-// Dream returns the mind as it plays in envs that are made up.
-func (m *Mind) Dream(envs int) (learner.Mind, func()) {
+// InImagination returns the mind as it plays in envs that are made up.
+func (m *Mind) InImagination(envs int) (learner.Mind, func()) {
 	d, b := *m, *m.beliefs
 	d.goals.play, d.inferred, d.beliefs, d.predictions = m.goals.play.Apart(), &Inferred{blind: m.inferred.blind}, &b, &predictions{}
 	d.Remember(envs, 0)
@@ -219,20 +219,20 @@ func (m *Mind) Population() []string { return m.population.names }
 func (m *Mind) Model() *moa.Learner { return m.others.model }
 
 var (
-	_ learner.Mind        = (*Mind)(nil)
-	_ learner.Rememberer  = (*Mind)(nil)
-	_ learner.Saver       = (*Mind)(nil)
-	_ learner.Weighted    = (*Mind)(nil)
-	_ learner.Freezer     = (*Mind)(nil)
-	_ learner.Networked   = (*Mind)(nil)
-	_ learner.GoalReading = (*Mind)(nil)
-	_ learner.Declares    = (*Mind)(nil)
-	_ learner.Ruled       = (*Mind)(nil)
-	_ learner.Imagining   = (*Mind)(nil)
-	_ learner.Dreaming    = (*Mind)(nil)
-	_ learner.Adapter     = (*Mind)(nil)
-	_ learner.Predicting  = (*Mind)(nil)
-	_ learner.Acquainted  = (*Mind)(nil)
-	_ learner.Swapper     = (*Mind)(nil)
-	_ learner.Searching   = (*Mind)(nil)
+	_ learner.Mind              = (*Mind)(nil)
+	_ learner.Rememberer        = (*Mind)(nil)
+	_ learner.Saver             = (*Mind)(nil)
+	_ learner.Weighted          = (*Mind)(nil)
+	_ learner.Freezer           = (*Mind)(nil)
+	_ learner.Networked         = (*Mind)(nil)
+	_ learner.GoalReading       = (*Mind)(nil)
+	_ learner.Declares          = (*Mind)(nil)
+	_ learner.Ruled             = (*Mind)(nil)
+	_ learner.Imagining         = (*Mind)(nil)
+	_ learner.ImaginationPlayer = (*Mind)(nil)
+	_ learner.Adapter           = (*Mind)(nil)
+	_ learner.Predicting        = (*Mind)(nil)
+	_ learner.Acquainted        = (*Mind)(nil)
+	_ learner.Swapper           = (*Mind)(nil)
+	_ learner.Searching         = (*Mind)(nil)
 )

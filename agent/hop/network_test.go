@@ -72,16 +72,16 @@ func TestTheNetworkAloneActsByWhatItLearnsFrom(t *testing.T) {
 
 // What is imagined leaves no trace in what is remembered of real play, and begins with
 // what is known of the co-players there.
-func TestDreamsAreApart(t *testing.T) {
+func TestImaginationIsApart(t *testing.T) {
 	g := hunt(t, 35)
 	for _, kind := range []string{"hand", "latent", "classes"} {
 		m, _ := makeMind(t, g, 1, 4, alone(kind))
-		dream, recall := m.Dream(6)
+		there, recall := m.InImagination(6)
 		play := func(m *Mind, envs int) {
 			shape := batch.Shape{Envs: envs, Steps: 40, GoalLen: m.goalLen}
 			collect(t, rollout.Config{Game: g}, shape, []string{"nh", "", "nh", "nh"}, m.networkPlayer(envs))
 		}
-		d := dream.(*Mind)
+		d := there.(*Mind)
 		play(m, 4)
 		recall()
 		for n, b := range d.beliefs.held {

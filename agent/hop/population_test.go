@@ -7,6 +7,7 @@ import (
 
 	"github.com/hop-marl/hop/agent/hop/pretrained"
 	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
@@ -100,7 +101,7 @@ func TestSomebodyNewIsWhomTheResponseNetworkMet(t *testing.T) {
 }
 
 // The type of a label is a draw from the posterior over the types and acting at random,
-// given all that the co-player did: Bayes' rule, by hand, step by step and type by type.
+// given all that the co-player did: Bayes' rule, step by step and type by type.
 func TestTypesOfLabelsFollowBayes(t *testing.T) {
 	g := hunt(t, 12)
 	m, _ := among(t, g, amid, 4, nil)
@@ -108,7 +109,7 @@ func TestTypesOfLabelsFollowBayes(t *testing.T) {
 	w := m.goals.play.(*latent)
 	ro := collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 4, Steps: 30}, []string{"ns", "random", "nh", "random"}, nil)
 	list := w.Trajectories(ro)[:6]
-	steps, width, eps := 0, 6, m.cfg.Belief.Smooth
+	steps, width := 0, 6
 	for _, p := range list {
 		steps += p.hi - p.lo
 	}
@@ -119,33 +120,28 @@ func TestTypesOfLabelsFollowBayes(t *testing.T) {
 		}
 	}
 	ws, probs, read := m.others.model.Model.Work(1), make([]float32, 7), make([]float32, m.others.model.Model.GoalLen)
-	var want [][4]float64
+	var want [][]float64
 	at, surest := 0, 0.
 	for _, p := range list {
-		b := [4]float64{1, 1, 1, 1}
+		b := &reference.Beliefs{BeliefSettings: reference.BeliefSettings{Within: true, Smooth: m.cfg.Belief.Smooth},
+			B: [][]float64{{.25, .25, .25, .25}}}
 		for t := p.lo; t < p.hi; t, at = t+1, at+1 {
 			slot := ro.Slot(p.agent, t, p.env)
-			legal, action := 0., ro.Action[ro.Step(p.agent, t, p.env)]
-			for _, ok := range ro.LegalAt(slot) {
-				if ok {
-					legal++
-				}
-			}
+			var likely []float32
 			for k := range 3 {
 				clear(read)
 				copy(read, z[at*width:][:3])
 				read[3+k], read[7+p.other] = 1, 1
 				ws.Predict(m.others.model.Params, ro.ObsAt(slot), read, probs)
-				b[k] *= (1-eps)*float64(probs[action]) + eps/legal
+				likely = append(likely, probs...)
 			}
-			b[3] *= 1 / legal
+			for _, p := range reference.Softmax(make([]float32, len(probs)), ro.LegalAt(slot)) {
+				likely = append(likely, float32(p))
+			}
+			b.Did(0, likely, ro.Action[ro.Step(p.agent, t, p.env)])
 		}
-		sum := b[0] + b[1] + b[2] + b[3]
-		for k := range b {
-			b[k] /= sum
-		}
-		surest = max(surest, b[0], b[1], b[2])
-		want = append(want, b)
+		surest = max(surest, slices.Max(b.B[0][:3]))
+		want = append(want, b.B[0])
 	}
 	if surest < 0.6 {
 		t.Errorf("no type is likelier than %.2f: the test sees nothing", surest)

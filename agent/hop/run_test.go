@@ -147,7 +147,7 @@ func kinds(t *testing.T, dirs models) map[string]string {
 		"latent":    with("goals.kind=latent", vae, cvae),
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
-		"dream":     spectest.With(t, spectest.Dreaming, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
+		"imagining": spectest.With(t, spectest.ImaginingAlone, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
 		"discrete":  with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", classes, "models.cvae="+dirs.inferClasses),
 		"response": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=latent", "belief.count=evidence", "search.act=mixed", vae, cvae,
 			"models.response="+dirs.response),
@@ -165,7 +165,7 @@ func TestPlannersResume(t *testing.T) {
 	// Three windows, of which the agents play two, and a checkpoint after each: what is kept from one to the next is in all of them.
 	briefly := []string{"train.steps=700", "train.save=200", "train.warm.windows=1"}
 	sets := func(name string) []string {
-		if name == "dream" {
+		if name == "imagining" {
 			return briefly[:2] // which has no warm-up
 		}
 		return briefly

@@ -15,8 +15,7 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 	models := m.models.Save(f)
 	m.goals.save.Save(f, prefix+"goals/")
 	beliefs := belief.Save(f, prefix+"beliefs", m.beliefs.held)
-	stream, err := m.rand.MarshalBinary()
-	f.PutBytes(prefix+"moa_stream", stream)
+	stream := f.PutBinary(prefix+"moa_stream", &m.rand)
 	f.PutFloat32(prefix+"likelihoods", m.predictions.probs, len(m.predictions.probs))
 	made := make([]byte, len(m.predictions.made))
 	for n, is := range m.predictions.made {
@@ -25,7 +24,7 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 		}
 	}
 	f.PutBytes(prefix+"predicted", made)
-	return cmp.Or(own, models, beliefs, err)
+	return cmp.Or(own, models, beliefs, stream)
 }
 
 // Load restores what Save stored, exactly.
@@ -36,9 +35,8 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 		return err
 	}
 	probs := m.predictions.probs
-	stream, err := f.Bytes(prefix + "moa_stream")
-	made, failed := f.Bytes(prefix + "predicted")
-	if err := cmp.Or(err, failed, f.Float32(probs, prefix+"likelihoods", len(probs))); err != nil {
+	made, err := f.Bytes(prefix + "predicted")
+	if err := cmp.Or(err, f.Binary(&m.rand, prefix+"moa_stream"), f.Float32(probs, prefix+"likelihoods", len(probs))); err != nil {
 		return err
 	}
 	if len(made) != len(m.predictions.made) {
@@ -47,7 +45,7 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	for n := range made {
 		m.predictions.made[n] = made[n] == 1
 	}
-	return m.rand.UnmarshalBinary(stream)
+	return nil
 }
 
 // LoadWeights restores the networks alone, to play.

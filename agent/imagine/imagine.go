@@ -65,15 +65,15 @@ func (c Config) Validate() error {
 
 // Imagination fills windows by letting minds play on in a world model.
 type Imagination struct {
-	cfg     Config
-	key     rng.Key
-	world   *rulesLearner
-	game    *imagined
-	envs    *rollout.Envs
-	players [][]rollout.Player // [worker][A]
-	dreams  []*dreamer         // [worker][A] where each imagines for itself
-	recall  []func()           // lets minds that remember know their co-players
-	ro      *batch.Rollout
+	cfg       Config
+	key       rng.Key
+	world     *rulesLearner
+	game      *imagined
+	envs      *rollout.Envs
+	players   [][]rollout.Player // [worker][A]
+	imaginers []*imaginer        // [worker][A] where each imagines for itself
+	recall    []func()           // lets minds that remember know their co-players
+	ro        *batch.Rollout
 }
 
 // Share lets the workers of a pool play imagined steps and compute shards, while it is open.
@@ -123,12 +123,12 @@ func New(cfg Config, runs *runlog.Reader, spec game.Spec, played batch.Shape, mi
 func (m *Imagination) hire(minds []learner.Mind, of []int) error {
 	workers, shape := m.envs.Workers, m.ro.Shape
 	m.players = make([][]rollout.Player, workers)
-	all := make([][]*dreamer, workers)
+	all := make([][]*imaginer, workers)
 	for a := range agent.ID(shape.Agents) {
 		who := minds[of[a]]
-		if d, ok := learner.As[learner.Dreaming](who); ok {
-			dreams, recall := d.Dream(shape.Envs)
-			who, m.recall = dreams, append(m.recall, recall)
+		if d, ok := learner.As[learner.ImaginationPlayer](who); ok {
+			there, recall := d.InImagination(shape.Envs)
+			who, m.recall = there, append(m.recall, recall)
 			m.world.remembersEyes()
 		}
 		list, err := who.Players(a, workers, shape.Envs)
@@ -144,13 +144,13 @@ func (m *Imagination) hire(minds []learner.Mind, of []int) error {
 			if !ok {
 				return fmt.Errorf("imagine: agent %d has no model of others to imagine with; set imagine.others to brains", a)
 			}
-			d := newDreamer(q, a, shape.Agents, shape.Actions, shape.Envs)
-			all[i], m.dreams = append(all[i], d), append(m.dreams, d)
+			d := newImaginer(q, a, shape.Agents, shape.Actions, shape.Envs)
+			all[i], m.imaginers = append(all[i], d), append(m.imaginers, d)
 		}
 	}
 	for i := range all {
 		for _, d := range all[i] {
-			m.players[i] = append(m.players[i], &seat{agent: d.me, copies: m.game.copies, dreamers: all[i]})
+			m.players[i] = append(m.players[i], &seat{agent: d.me, copies: m.game.copies, imaginers: all[i]})
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func (m *Imagination) Imagine(update, round int) *learner.Imagined {
 	for _, recall := range m.recall {
 		recall()
 	}
-	for _, d := range m.dreams {
+	for _, d := range m.imaginers {
 		d.forget()
 	}
 	if err := m.envs.Restart(m.key.Child("round", update*m.cfg.Refresh+round)); err != nil {

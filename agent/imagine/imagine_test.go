@@ -19,16 +19,16 @@ import (
 // learnt are the weights of the first test's world model, with which others begin.
 var learnt []float32
 
-// dreaming is an imagination whose world model has seen a few windows of
+// imagining is an imagination whose world model has seen a few windows of
 // independent learners, and the last of them.
-func dreaming(t testing.TB) (*Imagination, *batch.Rollout) {
+func imagining(t testing.TB) (*Imagination, *batch.Rollout) {
 	t.Helper()
-	m, ro, _ := dreamingBy(t)
+	m, ro, _ := imaginingBy(t)
 	return m, ro
 }
 
-// dreamingBy also returns the minds.
-func dreamingBy(t testing.TB) (*Imagination, *batch.Rollout, []learner.Mind) {
+// imaginingBy also returns the minds.
+func imaginingBy(t testing.TB) (*Imagination, *batch.Rollout, []learner.Mind) {
 	t.Helper()
 	g := gametest.New(t, staghunt.New, staghunt.Default())
 	spec, key := g.Spec(), rng.New(4)
@@ -86,7 +86,7 @@ func cell(ro *batch.Rollout, slot, planes int) int {
 // An imagined rollout is an ordinary one: exits, cuts, masks and episode starts
 // as package rollout writes them, and each agent moves as it itself decided.
 func TestImaginedRolloutsAreOrdinary(t *testing.T) {
-	m, played := dreaming(t)
+	m, played := imagining(t)
 	for _, anywhere := range []bool{false, true} {
 		m.game.look(played, anywhere)
 		ro, planes := m.Imagine(7, 0).Rollout, len(m.game.spec.Obs.Planes)
@@ -173,7 +173,7 @@ func (g *blind) StepAll(sts []game.State, actions [][]int32, rewards [][]float32
 // Where the model says that an agent is there and may do nothing, its episode is
 // cut, not over: what the rest is worth comes from its value. The others play on.
 func TestEpisodesAreCutWhereTheModelLosesAnAgent(t *testing.T) {
-	m, _ := dreaming(t)
+	m, _ := imagining(t)
 	e, err := rollout.New(rollout.Config{Game: &blind{imagined: m.game}, Envs: 16, Key: rng.New(1), Workers: 1, FixSeat: true})
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func (s *lone) CopyFrom(src game.State) { s.state.CopyFrom(src.(*lone).state) }
 // that it answers moves that are not legal too, and that who is next to whom is as
 // it was at the real seats.
 func TestTheWorldModelIsAGame(t *testing.T) {
-	m, played := dreaming(t)
+	m, played := imagining(t)
 	m.game.look(played, false)
 	for _, c := range gametest.Checks {
 		t.Run(c.Name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestTheWorldModelIsAGame(t *testing.T) {
 
 // Once warm, playing on in the model allocates nothing.
 func TestImaginingAllocatesNothing(t *testing.T) {
-	m, _ := dreaming(t)
+	m, _ := imagining(t)
 	m.Imagine(7, 0)
 	if n := testing.AllocsPerRun(10, func() { m.envs.Collect(m.ro, m.players) }); n != 0 {
 		t.Errorf("a window of %d steps allocates %v times, want 0", m.ro.Steps, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 )
 
-// dreamer is an agent that imagines for itself, for one worker. The others act in its
+// imaginer is an agent that imagines for itself, for one worker. The others act in its
 // copies as it expects them to: by its beliefs and its model of others, from what
 // happened in the imagined episode. It watches a slot before anybody acts there, once,
 // whoever comes first.
@@ -18,7 +18,7 @@ import (
 // An action that is drawn from the mixture over hypotheses, after which the belief is
 // updated by it, is distributed as if a hypothesis had been drawn from the belief at the
 // episode's start and followed to its end.
-type dreamer struct {
+type imaginer struct {
 	learner.Foreseeing
 	me    agent.ID
 	place []int        // [A] each agent's place among those whom it models; -1: its own
@@ -29,8 +29,8 @@ type dreamer struct {
 	probs []float32
 }
 
-func newDreamer(p learner.Foreseeing, me agent.ID, agents, actions, envs int) *dreamer {
-	d := &dreamer{
+func newImaginer(p learner.Foreseeing, me agent.ID, agents, actions, envs int) *imaginer {
+	d := &imaginer{
 		Foreseeing: p, me: me, slot: make([]int32, envs), rows: make([]int32, 0, envs), reads: make([]float64, actions),
 		probs: make([]float32, actions),
 	}
@@ -41,14 +41,14 @@ func newDreamer(p learner.Foreseeing, me agent.ID, agents, actions, envs int) *d
 }
 
 // forget makes it watch anew: another window begins.
-func (d *dreamer) forget() {
+func (d *imaginer) forget() {
 	for n := range d.slot {
 		d.slot[n] = -1
 	}
 }
 
 // look watches what there is to see at a slot, if it has not yet.
-func (d *dreamer) look(v *rollout.View, envs []int32) {
+func (d *imaginer) look(v *rollout.View, envs []int32) {
 	d.rows = d.rows[:0]
 	for _, n := range envs {
 		if d.slot[n] != int32(v.T) {
@@ -64,7 +64,7 @@ func (d *dreamer) look(v *rollout.View, envs []int32) {
 }
 
 // act lets another agent act as it is expected to.
-func (d *dreamer) act(v *rollout.View, envs []int32) {
+func (d *imaginer) act(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		d.Read(d.reads, int(n), d.place[v.Agent])
 		sum := 0.
@@ -90,14 +90,14 @@ func (d *dreamer) act(v *rollout.View, envs []int32) {
 // seat plays one agent in the copies of all who imagine: itself in its own, and as it
 // is expected to act in the others'.
 type seat struct {
-	agent    agent.ID
-	copies   int        // of each agent
-	dreamers []*dreamer // [A]
+	agent     agent.ID
+	copies    int         // of each agent
+	imaginers []*imaginer // [A]
 }
 
 // Act acts in all of them.
 func (p *seat) Act(v *rollout.View, envs []int32) {
-	p.each(envs, func(d *dreamer, rows []int32) {
+	p.each(envs, func(d *imaginer, rows []int32) {
 		if d.look(v, rows); d.me == p.agent {
 			d.Choose(v, rows)
 		} else {
@@ -108,7 +108,7 @@ func (p *seat) Act(v *rollout.View, envs []int32) {
 
 // Evaluate writes the values of its own imagination.
 func (p *seat) Evaluate(v *rollout.View, envs []int32) {
-	p.each(envs, func(d *dreamer, rows []int32) {
+	p.each(envs, func(d *imaginer, rows []int32) {
 		if d.me == p.agent {
 			d.Evaluate(v, rows)
 		}
@@ -117,7 +117,7 @@ func (p *seat) Evaluate(v *rollout.View, envs []int32) {
 
 // EpisodeOver passes on to who imagined the episode.
 func (p *seat) EpisodeOver(v *rollout.View, n int) {
-	if d := p.dreamers[n/p.copies]; d.me == p.agent {
+	if d := p.imaginers[n/p.copies]; d.me == p.agent {
 		if w, ok := d.Foreseeing.(rollout.Watcher); ok {
 			w.EpisodeOver(v, n)
 		}
@@ -126,13 +126,13 @@ func (p *seat) EpisodeOver(v *rollout.View, n int) {
 
 // each calls do with those who imagine and with the copies of each, which follow each
 // other.
-func (p *seat) each(envs []int32, do func(d *dreamer, rows []int32)) {
+func (p *seat) each(envs []int32, do func(d *imaginer, rows []int32)) {
 	for len(envs) > 0 {
 		who, n := int(envs[0])/p.copies, 1
 		for n < len(envs) && int(envs[n])/p.copies == who {
 			n++
 		}
-		do(p.dreamers[who], envs[:n])
+		do(p.imaginers[who], envs[:n])
 		envs = envs[n:]
 	}
 }

@@ -75,7 +75,7 @@ type expects func(dst []float64, v *rollout.View, n int, of agent.ID)
 // model of the imagination together, in which they play themselves.
 func forSelf(t testing.TB, predict func(brains []learner.Mind) expects) (m, together *Imagination, played *batch.Rollout) {
 	t.Helper()
-	together, played, brains := dreamingBy(t)
+	together, played, brains := imaginingBy(t)
 	var minds []learner.Mind
 	for _, b := range brains {
 		minds = append(minds, &seer{Brain: b.(*ppo.Brain), agents: 4, predict: predict(brains)})
@@ -141,8 +141,8 @@ func TestAnExactModelOfOthersImaginesWhatTheirBrainsWould(t *testing.T) {
 		t.Errorf("%d rows were compared and %d exits seen: too few", same, left)
 	}
 	v, probs, foreign := &rollout.View{Rollout: ro}, make([]float64, 7), 0
-	predict := policies([]learner.Mind{m.dreams[0].Foreseeing.(*owner).Brain, m.dreams[1].Foreseeing.(*owner).Brain,
-		m.dreams[2].Foreseeing.(*owner).Brain, m.dreams[3].Foreseeing.(*owner).Brain})
+	predict := policies([]learner.Mind{m.imaginers[0].Foreseeing.(*owner).Brain, m.imaginers[1].Foreseeing.(*owner).Brain,
+		m.imaginers[2].Foreseeing.(*owner).Brain, m.imaginers[3].Foreseeing.(*owner).Brain})
 	for n := range ro.Envs {
 		for a := range agent.ID(4) {
 			r := m.key.Child("round", 7).Child("act", int(a)).Child("env", n).Rand()
@@ -227,7 +227,7 @@ func TestEachAgentImaginesForItself(t *testing.T) {
 			}
 		}
 	}
-	for a, d := range m.dreams {
+	for a, d := range m.imaginers {
 		if got := d.Foreseeing.(*owner).watched; got != watched[a] {
 			t.Errorf("agent %d watched %d times, and acted %d times", a, got, watched[a])
 		}

@@ -15,7 +15,7 @@ func TestRunsKeepTheirPromises(t *testing.T) { spectest.Promises(t, spectest.Ima
 func TestRunsThatModelOthersKeepTheirPromises(t *testing.T) {
 	for _, others := range []string{"model", "brains"} {
 		t.Run(others, func(t *testing.T) {
-			spectest.Promises(t, spectest.With(t, spectest.Dreaming, "imagine.others="+others), 4)
+			spectest.Promises(t, spectest.With(t, spectest.ImaginingAlone, "imagine.others="+others), 4)
 		})
 	}
 }
@@ -23,7 +23,7 @@ func TestRunsThatModelOthersKeepTheirPromises(t *testing.T) {
 // How many rows each agent has to learn from is reported, and is as many for all as the
 // rules allow.
 func TestBuffersAreReportedByAgent(t *testing.T) {
-	run := spectest.Play(t, spectest.Dreaming, 5, 1)
+	run := spectest.Play(t, spectest.ImaginingAlone, 5, 1)
 	for _, p := range run.Seen {
 		rows, world := map[string][]float64{}, 0.
 		for _, r := range p.Rows {
@@ -79,6 +79,6 @@ func TestWhatCannotBeImaginedIsRefused(t *testing.T) {
 		"imagine.from=slots": "imagine.from", "ppo.prosocial=0.5": "ppo.prosocial", "ppo.prosocial_end=0.5": "ppo.prosocial",
 		"train.brains=[0,0,0,0]": "train.brains", "train.team=[learn,nh,nh,nh]": "train.team", "search.kind=onestep": "search.kind",
 	} {
-		spectest.Refused(t, want, spectest.Dreaming, set)
+		spectest.Refused(t, want, spectest.ImaginingAlone, set)
 	}
 }

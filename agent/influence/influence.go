@@ -69,7 +69,7 @@ type Mind struct {
 	ws, own  *actor.Work
 	cat, pol *nn.Categorical
 	legal    []bool
-	seen     []sight
+	seen     []meeting
 	ask      []question
 	extra    []float32
 	pay      []float32 // [T][N]
@@ -78,8 +78,8 @@ type Mind struct {
 	given    []float64
 }
 
-// sight is one step of the agent at which co-player j goes on.
-type sight struct {
+// meeting is one step of the agent at which co-player j goes on.
+type meeting struct {
 	t, n, j int32
 	next    int32 // what j played next; game.NoAction if the window does not show it
 }
@@ -87,9 +87,9 @@ type sight struct {
 // question is one row for the model: what would j do next if the agent played
 // action?
 type question struct {
-	sight  int32
-	action int32
-	prob   float32 // with which the agent plays it
+	meeting int32
+	action  int32
+	prob    float32 // with which the agent plays it
 }
 
 // influenceRows is how many rows go through the model at a time.
@@ -172,14 +172,14 @@ func (f *Mind) look(ro *batch.Rollout) {
 				if t+1 < ro.Steps {
 					next = ro.Action[ro.Step(a, t+1, n)]
 				}
-				f.seen = append(f.seen, sight{int32(t), int32(n), int32(j), next})
+				f.seen = append(f.seen, meeting{int32(t), int32(n), int32(j), next})
 			}
 		}
 	}
 }
 
 // add puts a row into the model's workspace.
-func (f *Mind) add(ro *batch.Rollout, s sight, action int32) {
+func (f *Mind) add(ro *batch.Rollout, s meeting, action int32) {
 	t, n, k := int(s.t), int(s.n), f.model.Actions
 	a := f.others[s.j]
 	slot := ro.Slot(f.me, t, n)
@@ -209,19 +209,19 @@ func (f *Mind) reward(ro *batch.Rollout, share float64) float64 {
 	for lo := 0; lo < len(f.ask); {
 		hi := lo
 		f.ws.Reset()
-		for hi < len(f.ask) && hi-lo < influenceRows-f.model.Actions || hi < len(f.ask) && f.ask[hi].sight == f.ask[hi-1].sight {
+		for hi < len(f.ask) && hi-lo < influenceRows-f.model.Actions || hi < len(f.ask) && f.ask[hi].meeting == f.ask[hi-1].meeting {
 			q := f.ask[hi]
-			f.add(ro, f.seen[q.sight], q.action)
+			f.add(ro, f.seen[q.meeting], q.action)
 			hi++
 		}
 		f.ws.Forward(f.params)
 		f.cat.Set(f.ws.Logits, nil, hi-lo)
 		for i := lo; i < hi; {
 			end := i
-			for end < hi && f.ask[end].sight == f.ask[i].sight {
+			for end < hi && f.ask[end].meeting == f.ask[i].meeting {
 				end++
 			}
-			s := f.seen[f.ask[i].sight]
+			s := f.seen[f.ask[i].meeting]
 			c := f.divergence(ro, s, lo, i, end)
 			sum += c
 			f.pay[int(s.t)*ro.Envs+int(s.n)] += float32(weight * c)
@@ -232,13 +232,13 @@ func (f *Mind) reward(ro *batch.Rollout, share float64) float64 {
 	return sum / float64(max(len(f.seen), 1))
 }
 
-// questions lists the rows to ask: every legal action of every sight, with the
+// questions lists the rows to ask: every legal action of every meeting, with the
 // probability that the agent plays it.
 func (f *Mind) questions(ro *batch.Rollout) {
 	f.ask = f.ask[:0]
 	slot := -1
 	for i, s := range f.seen {
-		if at := ro.Slot(f.me, int(s.t), int(s.n)); at != slot { // sights of one step follow each other
+		if at := ro.Slot(f.me, int(s.t), int(s.n)); at != slot { // meetings of one step follow each other
 			slot = at
 			copy(f.legal, ro.LegalAt(slot))
 			f.own.Reset()
@@ -256,7 +256,7 @@ func (f *Mind) questions(ro *batch.Rollout) {
 
 // divergence is the influence of what was played, from questions i to end, whose
 // rows start at lo.
-func (f *Mind) divergence(ro *batch.Rollout, s sight, lo, i, end int) float64 {
+func (f *Mind) divergence(ro *batch.Rollout, s meeting, lo, i, end int) float64 {
 	played := ro.Action[ro.Step(f.me, int(s.t), int(s.n))]
 	clear(f.marginal)
 	for ; i < end; i++ {
@@ -318,7 +318,7 @@ func (f *Mind) learn(ro *batch.Rollout) ([]agent.Stat, error) {
 	}, nil
 }
 
-// gradient adds the gradient of the cross-entropy of some sights, whose targets it writes.
+// gradient adds the gradient of the cross-entropy of some meetings, whose targets it writes.
 func (f *Mind) gradient(ro *batch.Rollout, part []int, target []int32) nn.Loss {
 	f.ws.Reset()
 	for i, row := range part {
@@ -340,12 +340,7 @@ func (f *Mind) Save(file *safetensors.File, prefix string) error {
 		return err
 	}
 	f.train.Save(file, prefix+"influence/")
-	stream, err := f.rand.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	file.PutBytes(prefix+"influence/stream", stream)
-	return nil
+	return file.PutBinary(prefix+"influence/stream", &f.rand)
 }
 
 // Load restores what Save stored, exactly.
@@ -356,11 +351,7 @@ func (f *Mind) Load(file *safetensors.File, prefix string) error {
 	if err := f.train.Load(file, prefix+"influence/"); err != nil {
 		return err
 	}
-	stream, err := file.Bytes(prefix + "influence/stream")
-	if err != nil {
-		return err
-	}
-	return f.rand.UnmarshalBinary(stream)
+	return file.Binary(&f.rand, prefix+"influence/stream")
 }
 
 var _ learner.Mind = (*Mind)(nil)

@@ -74,6 +74,21 @@ type Counts struct {
 	Rows    int // alive rows, each counted once a window
 }
 
+// Save adds the counters to f under prefix.
+func (c Counts) Save(f *safetensors.File, prefix string) {
+	f.PutInt64(prefix+"counters", []int64{int64(c.Updates), int64(c.Steps), int64(c.Rows)}, 3)
+}
+
+// Load restores what Save stored.
+func (c *Counts) Load(f *safetensors.File, prefix string) error {
+	var n [3]int64
+	if err := f.Int64(n[:], prefix+"counters", 3); err != nil {
+		return err
+	}
+	*c = Counts{int(n[0]), int(n[1]), int(n[2])}
+	return nil
+}
+
 // Counting counts what it learnt from.
 type Counting interface{ Counts() Counts }
 
@@ -115,13 +130,13 @@ type Imagining interface {
 	Imagines() error
 }
 
-// Dreaming is a mind that remembers something of every env and can play in envs that
+// ImaginationPlayer is a mind that remembers something of every env and can play in envs that
 // are made up, beside those that are played.
-type Dreaming interface {
-	// Dream returns the mind as it plays there: its networks, which may go on learning,
+type ImaginationPlayer interface {
+	// InImagination returns the mind as it plays there: its networks, which may go on learning,
 	// and a memory of its own for envs copies. What recall does before each imagined
 	// window: of the co-players it knows then what is known of them in real play.
-	Dream(envs int) (m Mind, recall func())
+	InImagination(envs int) (m Mind, recall func())
 }
 
 // Adapter can go on learning in parts, among strangers.

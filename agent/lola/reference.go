@@ -13,10 +13,11 @@ func Reference(c Config, o *reference.Own, in reference.Adding) error {
 		return errors.New("lola: the weights that played the window are not known")
 	}
 	me := o.Agents[0]
-	o.Adv = reference.LOLA(o.Actor, o.PPO, c.LOLA.Eta, me, in.Nets, in.Window)
+	o.Adv = in.Window.LOLA(o.Actor, o.PPO, c.LOLA.Eta, me, in.Nets)
+	adv, _ := in.Window.Advantages(me, o.PPO)
 	o.Stats = map[string]float64{
-		"lola/term":      reference.RootMean(in.Window.Rollout, me, o.Adv),
-		"lola/advantage": reference.RootMean(in.Window.Rollout, me, reference.AdvantagesOf(in.Window, me, o.PPO)),
+		"lola/term":      in.Window.RootMean(me, o.Adv),
+		"lola/advantage": in.Window.RootMean(me, adv),
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/num/safetensors"
 )
 
@@ -16,12 +15,10 @@ func (b *Brain) LoadWeights(f *safetensors.File, prefix string) error {
 // Save adds weights, optimiser, stream and counters to f under prefix.
 func (b *Brain) Save(f *safetensors.File, prefix string) error {
 	b.trainer.Save(f, prefix)
-	stream, err := b.rand.MarshalBinary()
-	if err != nil {
+	if err := f.PutBinary(prefix+"stream", &b.rand); err != nil {
 		return err
 	}
-	f.PutBytes(prefix+"stream", stream)
-	f.PutInt64(prefix+"counters", []int64{int64(b.counts.Updates), int64(b.counts.Steps), int64(b.counts.Rows)}, 3)
+	b.counts.Save(f, prefix)
 	for i, m := range b.memory {
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/h", prefix, i), m.h, len(m.h))
 		f.PutFloat32(fmt.Sprintf("%smemory/%d/c", prefix, i), m.c, len(m.c))
@@ -41,18 +38,12 @@ func (b *Brain) Load(f *safetensors.File, prefix string) error {
 	if err := b.trainer.Load(f, prefix); err != nil {
 		return err
 	}
-	stream, err := f.Bytes(prefix + "stream")
-	if err != nil {
+	if err := f.Binary(&b.rand, prefix+"stream"); err != nil {
 		return err
 	}
-	if err := b.rand.UnmarshalBinary(stream); err != nil {
-		return fmt.Errorf("ppo: loading %sstream: %w", prefix, err)
-	}
-	var c [3]int64
-	if err := f.Int64(c[:], prefix+"counters", 3); err != nil {
+	if err := b.counts.Load(f, prefix); err != nil {
 		return err
 	}
-	b.counts = learner.Counts{Updates: int(c[0]), Steps: int(c[1]), Rows: int(c[2])}
 	for i, m := range b.memory {
 		if err := f.Float32(m.h, fmt.Sprintf("%smemory/%d/h", prefix, i), len(m.h)); err != nil {
 			return err

@@ -42,9 +42,9 @@ func Default() Config {
 // Validate returns everything that is wrong, joined.
 func (c Config) Validate() error { return errors.Join(config.Check(c)) }
 
-// at goes linearly from one value to another over a run; share is how much of
-// the run lies behind.
-func at(from, to, share float64) float64 {
+// Anneal goes linearly from one value to another over a run, of which a share lies behind; a to
+// below 0 means no change.
+func Anneal(from, to, share float64) float64 {
 	if to < 0 {
 		return from
 	}

@@ -65,9 +65,9 @@ func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 		b.counts.Rows += n
 		b.counts.Updates++
 	}
-	lr := at(b.cfg.LR, b.cfg.LREnd, u.Share)
+	lr := Anneal(b.cfg.LR, b.cfg.LREnd, u.Share)
 	b.trainer.Rate = nn.Constant(lr)
-	total, err := b.passes(&u, at(b.cfg.Entropy, b.cfg.EntropyEnd, u.Share))
+	total, err := b.passes(&u, Anneal(b.cfg.Entropy, b.cfg.EntropyEnd, u.Share))
 	if err != nil {
 		return nil, err
 	}

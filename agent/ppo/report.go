@@ -40,7 +40,7 @@ func (b *Brain) report(total passStats, lr float64, search bool) []agent.Stat {
 		{Name: name + "value_loss", Value: total.values.Mean(), N: n},
 		{Name: name + "entropy", Value: total.entropy.Mean(), N: n},
 		{Name: name + "grad_norm", Value: total.norm / float64(max(total.steps, 1)), N: total.steps},
-		{Name: name + "explained", Value: b.explained(0, n), N: n},
+		{Name: name + "explained", Value: Explained(b.rows.ret[:n], b.rows.value[:n]), N: n},
 		{Name: name + "lr", Value: lr, N: n},
 	}
 	if search {
@@ -54,17 +54,15 @@ func (b *Brain) report(total passStats, lr float64, search bool) []agent.Stat {
 		both := total.imagined.Rows + total.values.Rows
 		stats = append(stats,
 			agent.Stat{Name: "ppo/value_loss_imagined", Value: total.imagined.Mean(), N: m},
-			agent.Stat{Name: "ppo/explained_imagined", Value: b.explained(n, n+m), N: m},
+			agent.Stat{Name: "ppo/explained_imagined", Value: Explained(b.rows.ret[n:], b.rows.value[n:]), N: m},
 			agent.Stat{Name: "ppo/imagined_share", Value: float64(total.imagined.Rows) / float64(max(both, 1)), N: both})
 	}
 	return stats
 }
 
-// explained returns how much of the variance of the returns of rows lo to hi the
-// values explained when they were collected: 1 all of it, 0 none, below 0 worse
-// than a constant.
-func (b *Brain) explained(lo, hi int) float64 {
-	ret, value := b.rows.ret[lo:hi], b.rows.value[lo:hi]
+// Explained returns how much of the variance of rows' returns their values explain: 1 all
+// of it, 0 none, below 0 worse than a constant.
+func Explained(ret, value []float32) float64 {
 	var mr, me float64
 	for i, r := range ret {
 		mr += float64(r)

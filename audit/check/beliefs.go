@@ -55,7 +55,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 		return err
 	}
 	for range envs {
-		p.beliefs = append(p.beliefs, reference.NewBeliefs(s.hop.Belief, len(s.others), goals))
+		p.beliefs = append(p.beliefs, goals.NewBeliefs(s.hop.Belief, len(s.others)))
 		none, noGoal := make([]int, len(s.others)), make([]int, s.spec.Seats)
 		for j := range none {
 			none[j] = -1
@@ -80,13 +80,13 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 // on from what it is.
 func (s *Study) begun(f *safetensors.File, goals *reference.Goals) error {
 	var want []*reference.Beliefs
-	for range s.path.beliefs {
-		want = append(want, reference.NewBeliefs(s.hop.Belief, len(s.others), goals))
+	for n, b := range s.path.beliefs {
+		want = append(want, goals.NewBeliefs(s.hop.Belief, len(s.others)))
+		if err := b.Load(f, n, len(s.path.beliefs)); err != nil {
+			return err
+		}
 	}
-	if err := reference.LoadBeliefs(f, s.path.beliefs); err != nil || s.cfg.Goals.Kind == "context" {
-		return err
-	}
-	if s.met {
+	if s.met || s.cfg.Goals.Kind == "context" {
 		return nil // nobody is new: what is believed was learnt among them
 	}
 	for n, b := range s.path.beliefs {
@@ -154,16 +154,16 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 	saved := make([]*reference.Beliefs, ro.Envs)
 	for n := range saved {
 		ex.cut(ro.Steps, n)
-		saved[n] = reference.NewBeliefs(s.hop.Belief, len(s.others), goals)
+		saved[n] = goals.NewBeliefs(s.hop.Belief, len(s.others))
 		for a := range agent.ID(ro.Agents) {
 			p.lastDone[n][a] = ro.Action[ro.Step(a, ro.Steps-1, n)]
 			p.lastGoal[n][a] = int(ro.Reached[ro.Step(a, ro.Steps-1, n)])
 		}
 	}
-	if err := reference.LoadBeliefs(f, saved); err != nil {
-		return err
-	}
 	for n, b := range saved {
+		if err := b.Load(f, n, len(saved)); err != nil {
+			return err
+		}
 		for j := range s.others {
 			if goals.Kind == "context" {
 				break // nothing is counted

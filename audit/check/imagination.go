@@ -126,7 +126,7 @@ func (d *Imagination) saved() *safetensors.File {
 // read is the reference of what was saved, nil if there is none.
 func (d *Imagination) read(f *safetensors.File) *reference.Imagining {
 	g, l := d.run.Game, d.run.Game.Obs
-	m, err := reference.LoadImagining(f, imaginationOf(d.run.Imagine), worldOf(d.run.Imagine.Model, world.Input{
+	m, err := imaginationOf(d.run.Imagine).Load(f, worldOf(d.run.Imagine.Model, world.Input{
 		Height: l.Height, Width: l.Width, Planes: len(l.Planes), Agents: g.Seats, Actions: len(g.Actions),
 		Horizon: g.Horizon, Legal: l.Legal, Time: l.Time, Last: l.Last, Owned: l.Owned,
 	}), d.run.Key)
@@ -172,7 +172,7 @@ func (d *Imagination) Learn(ro *batch.Rollout, update int) (rounds int, err erro
 	s.anew = m == nil || len(m.Rewards) != levels
 	s.trusted = levels > 0 && s.got >= c.Trust
 	s.rounds, d.rounds = rounds, rounds
-	if s.trusted && !s.anew && len(reference.StartsIn(ro, c.From == "slots")) > 0 {
+	if s.trusted && !s.anew && len((&reference.Window{Rollout: ro}).Starts(c.From == "slots")) > 0 {
 		s.wanted = c.Refresh
 	}
 	d.scored = append(d.scored, s)
@@ -228,10 +228,10 @@ func (d *Imagination) hold(ro *batch.Rollout, before, after *safetensors.File, s
 // where they differ.
 func (h *held) compare(was, now reference.Net, learn func(reference.WorldSlip) reference.Net, list []imaginationSlip) {
 	want := learn(reference.WorldSlip{})
-	h.change = reference.Compare(was, now, want)
+	h.change = was.Compare(now, want)
 	for _, name := range heads {
 		if part := headOf(was, name); len(part) > 0 {
-			h.heads[name] = reference.Compare(part, headOf(now, name), headOf(want, name))
+			h.heads[name] = part.Compare(headOf(now, name), headOf(want, name))
 		}
 	}
 	if h.change.Same() {
@@ -239,7 +239,7 @@ func (h *held) compare(was, now reference.Net, learn func(reference.WorldSlip) r
 	}
 	odd := h.odd()
 	for _, sl := range list {
-		if sl.fits(odd, len(h.heads)) && reference.Compare(was, now, learn(sl.WorldSlip)).Same() {
+		if sl.fits(odd, len(h.heads)) && was.Compare(now, learn(sl.WorldSlip)).Same() {
 			h.slip = &sl
 			return
 		}

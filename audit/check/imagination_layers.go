@@ -64,7 +64,7 @@ func (c *Layers) Ask(m *world.Model, p *nn.Params, ro *batch.Rollout) {
 				c.off[what] = max(c.off[what], by)
 			}
 		}
-		if f.Margin > reference.Tie { // else what follows from it may differ
+		if !f.Tied() { // else what follows from it may differ
 			for j, v := range f.Planes {
 				what := "things"
 				if j%m.Planes < n {
@@ -187,7 +187,7 @@ func (c *Layers) expand(w reference.World, rules learner.Rules, from int32, obs 
 	leaves := []search.Leaf{{From: from, To: from + 1, Action: joint[0]}}
 	rules.Expand(leaves, others, make([]rng.Rand, 1))
 	f := w.Predict(obs, joint)
-	if f.Margin < reference.Tie {
+	if f.Tied() {
 		return nil
 	}
 	seen := map[string]bool{}

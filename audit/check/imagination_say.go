@@ -332,7 +332,7 @@ func (c *stepCheck) sayPlayers() check.Finding {
 			100*share(c.foreign, c.chosen)), look)
 	case c.claimed > 0:
 		f.Accuse(check.Fault, share(c.claimed, c.chosen), fmt.Sprintf("%d rows of agents in what another agent imagines for itself, where "+
-			"its model of others acts for them, are marked as their own: they would learn from them.", c.claimed), "mind/imagine: dreamer.act")
+			"its model of others acts for them, are marked as their own: they would learn from them.", c.claimed), "mind/imagine: imaginer.act")
 	case math.Abs(z) > 6:
 		f.Accuse(check.Fault, z, fmt.Sprintf("In imagination the likeliest action is not taken as often as the network says (%.1f standard "+
 			"deviations).",

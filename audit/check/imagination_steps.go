@@ -101,7 +101,7 @@ func shown(ro *batch.Rollout, t, n int) string {
 
 // follow compares every step.
 func (c *stepCheck) follow(d *Imagination, w reference.World, ro *batch.Rollout) {
-	starts := reference.StartsIn(d.played, d.run.Imagine.From == "slots")
+	starts := (&reference.Window{Rollout: d.played}).Starts(d.run.Imagine.From == "slots")
 	states := map[string]reference.Row{}
 	for _, at := range slices.Backward(starts) {
 		states[shown(d.played, at.T, at.N)] = at
@@ -180,7 +180,7 @@ func (c *stepCheck) step(w reference.World, ro *batch.Rollout, seats []int, me a
 		return
 	}
 	f := w.Predict(base, joint)
-	if f.Margin < reference.Tie {
+	if f.Tied() {
 		c.close++
 		return
 	}

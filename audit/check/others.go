@@ -92,7 +92,7 @@ func distance[F float32 | float64](got []F, want []float64, within float64) (far
 
 // loaded returns the agent's goals and its model of others as saved.
 func (s *Study) loaded(f *safetensors.File) (*reference.Goals, reference.Others, reference.Net, error) {
-	g, err := reference.LoadGoals(f, s.hop, s.spec, s.me)
+	g, err := s.hop.Load(f, s.spec, s.me)
 	if err != nil {
 		return nil, reference.Others{}, nil, err
 	}

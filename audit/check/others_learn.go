@@ -23,8 +23,8 @@ func (s *Study) Update(w *learner.Window, start, after *safetensors.File, given 
 	if err != nil {
 		return err
 	}
-	stream, err := reference.LoadStream(start, "moa_stream")
-	if err != nil {
+	var stream rng.Rand
+	if err := start.Binary(&stream, "moa_stream"); err != nil {
 		return err
 	}
 	r := stream
@@ -61,7 +61,7 @@ func asGiven(given []hop.Label) []reference.Label {
 // Hindsight returns the Goal rows that the own network must read when it learns from
 // a search, given the mind's labels.
 func (s *Study) Hindsight(w *learner.Window, start *safetensors.File, given []hop.Label) ([]float32, error) {
-	goals, err := reference.LoadGoals(start, s.hop, s.spec, s.me)
+	goals, err := s.hop.Load(start, s.spec, s.me)
 	if err != nil || w.GoalLen != len(s.others)*goals.Width() {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *Study) compareLabels(w *learner.Window, goals *reference.Goals, stream 
 	l, right := given[first], list[first]
 	says := fmt.Sprintf("%d of %d labels are not what the steps were done for, such as agent %d's step %d in env %d: %s, it is %s.",
 		bad, len(list), l.Agent, l.T, l.Env, s.goal(wide(l.Goal)), s.goal(right.Goal))
-	for _, slip := range reference.Mislabels {
+	for _, slip := range goals.Mislabels() {
 		r := stream
 		if other, _, _ := goals.Label(w.Rollout, w.Share, &r, slip); goals.Kind == "latent" || goals.Kind == "classes" {
 			if n, _ := labelsApart(given, other); n == 0 {
@@ -284,7 +284,7 @@ func (s *Study) still(start, after *safetensors.File) error {
 		return err
 	}
 	s.model.rows++
-	if c := reference.Compare(before, now, before); !c.Same() {
+	if c := before.Compare(now, before); !c.Same() {
 		s.model.miss(1, "the model of others changed, though moa.passes is 0.", "mind/hop: fitOthers")
 	}
 	return nil
@@ -306,14 +306,15 @@ func (s *Study) learnInference(w *learner.Window, start, after *safetensors.File
 	before, from := goals.Infer, *r
 	defer func() { goals.Infer = before }()
 	try := func(sign float64) (reference.Change, rng.Rand, error) {
-		opt, err := reference.LoadAdam(start, under+"adam/", 1e-8)
+		opt := &reference.Adam{Eps: 1e-8}
+		err := opt.Load(start, under+"adam/")
 		if err != nil {
 			return reference.Change{}, rng.Rand{}, err
 		}
 		stream := from
 		goals.Infer = before.Clone()
 		goals.Learn(opt, w.Rollout, list, paths, target, &stream, s.key.Child("cvae"), int(steps[0]), sign)
-		return reference.Compare(before, now, goals.Infer), stream, nil
+		return before.Compare(now, goals.Infer), stream, nil
 	}
 	c, stream, err := try(1)
 	if err != nil {
@@ -339,7 +340,7 @@ func moved(what string, c reference.Change) string {
 	switch {
 	case c.Length == 0:
 		return fmt.Sprintf("an update does not change %s.", what)
-	case c.Cosine >= 0.999 && !slices.ContainsFunc(c.Parts, func(p reference.PartChange) bool {
+	case c.Cosine >= 0.999 && !slices.ContainsFunc(c.Parts, func(p reference.Change) bool {
 		return p.Name == c.Part && (p.Cosine < 0.99 || math.Abs(p.Length/c.Length-1) > 0.05)
 	}):
 		return fmt.Sprintf("an update changes %s in the right direction, but %.3g times as far as it should.", what, c.Length)
@@ -367,13 +368,14 @@ func (s *Study) learnModel(ro *batch.Rollout, start, after *safetensors.File, mo
 		return err
 	}
 	try := func(m reference.Others, rows []reference.Step) (reference.Change, error) {
-		opt, err := reference.LoadAdam(start, "moa/adam/", 1e-5)
+		opt := &reference.Adam{Eps: 1e-5}
+		err := opt.Load(start, "moa/adam/")
 		if err != nil || len(rows) == 0 {
 			return reference.Change{}, err
 		}
 		net, stream := before.Clone(), r
 		m.Update(net, opt, rows, &stream)
-		return reference.Compare(before, now, net), nil
+		return before.Compare(now, net), nil
 	}
 	c, err := try(model, model.Steps(ro, labels))
 	if err != nil {

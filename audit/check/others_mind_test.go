@@ -97,16 +97,17 @@ func mindKinds(c *hop.Config) {
 
 // Slips in the kinds of labels are found and named.
 func TestSlipsInKindsAreNamed(t *testing.T) {
+	mislabels := (&reference.Goals{}).Mislabels()
 	for _, c := range []struct {
 		name, says string
 		slip       *reference.Mislabel
 		edit       func(goal []float32)
 	}{
-		{"first", "They agree with kinds by the first step of every episode alone.", &reference.Mislabels[4], nil},
-		{"even", "They agree with kinds that are drawn as if all were equally likely.", &reference.Mislabels[5], nil},
-		{"likeliest", "They agree with the likeliest kind in place of a draw.", &reference.Mislabels[6], nil},
-		{"sure", "They agree with kinds as if nobody acted at random.", &reference.Mislabels[7], nil},
-		{"none", "of no kind, it is", &reference.Mislabels[8], nil},
+		{"first", "They agree with kinds by the first step of every episode alone.", &mislabels[4], nil},
+		{"even", "They agree with kinds that are drawn as if all were equally likely.", &mislabels[5], nil},
+		{"likeliest", "They agree with the likeliest kind in place of a draw.", &mislabels[6], nil},
+		{"sure", "They agree with kinds as if nobody acted at random.", &mislabels[7], nil},
+		{"none", "of no kind, it is", &mislabels[8], nil},
 		{"both", "of the kinds (1, 1) of [ns nh], it is", nil, func(goal []float32) { goal[3], goal[4] = 1, 1 }},
 	} {
 		s, err := study(t, mindKinds, nil, func(labels []hop.Label, g *reference.Goals, ro *batch.Rollout, stream rng.Rand) {
@@ -230,7 +231,8 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 		if i == 1 {
 			if slip != nil {
 				goals, _, _, err := s.loaded(start)
-				stream, failed := reference.LoadStream(start, "moa_stream")
+				var stream rng.Rand
+				failed := start.Binary(&stream, "moa_stream")
 				if err := errors.Join(err, failed); err != nil {
 					return nil, err
 				}

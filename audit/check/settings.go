@@ -36,15 +36,16 @@ func windowOf(w *learner.Window) *reference.Window {
 }
 
 func goalsOf(g hop.Goals) reference.GoalSettings {
+	learn := cvae.DefaultLearn()
 	return reference.GoalSettings{Kind: g.Kind, Selector: g.Selector, Doubt: g.Doubt, DoubtStart: g.DoubtStart, Rate: g.Rate, Mix: g.Mix,
-		Ahead: g.Ahead, VAEPasses: g.VAEPasses, CVAEPasses: g.CVAEPasses, Gate: g.Gate}
+		Ahead: g.Ahead, VAEPasses: g.VAEPasses, CVAEPasses: g.CVAEPasses, Gate: g.Gate,
+		Batch: learn.Batch, Parts: learn.Parts(), KL: learn.KL, MaxGrad: learn.MaxGrad}
 }
 
 func hopOf(c *hop.Config) reference.HOP {
-	learn, m, b := cvae.DefaultLearn(), c.MOA, c.Belief
+	m, b := c.MOA, c.Belief
 	return reference.HOP{
 		Goals: goalsOf(c.Goals), Leaf: c.Leaf.Kind, Partners: c.Leaf.Partners,
-		Inference: reference.InferenceLearning{Batch: learn.Batch, Parts: learn.Parts(), KL: learn.KL, MaxGrad: learn.MaxGrad},
 		Others: reference.OthersSettings{Net: m.Net, Frame: m.Frame, Augment: m.Augment, Distances: m.Distances, Balance: m.Balance,
 			Passes: m.Passes, Batch: m.Batch, Views: m.Views, LR: m.LR, Decay: m.Decay, Clip: m.Clip},
 		Belief: reference.BeliefSettings{Within: b.Within, Across: b.Across, Decay: b.Decay, Smooth: b.Smooth, Count: b.Count},

@@ -9,54 +9,6 @@ import (
 	"github.com/hop-marl/hop/num/check"
 )
 
-// checks are all questions, and what a dump must hold for each of them to be asked.
-var checks = []struct {
-	step          int
-	check, module string
-	needs         func(d *record.Trajectories) bool // nil: nothing that a dump may lack
-	missing       string                            // what is said without it
-	ask           func(s set, f *check.Finding)
-}{
-	{0, "earnings by agent", "", nil, "", set.order},
-	{1, "earnings by place", "game", func(d *record.Trajectories) bool { return d.Seat != nil },
-		"Seats are not recorded (seats, [T][A]), so name and place cannot be told apart.", set.place},
-	{3, "rows are the agent's own", "buffers", func(d *record.Trajectories) bool { return d.Obs != nil },
-		"Observations are not recorded (obs, [T][A]...), so copied rows cannot be found.", set.identity},
-	{3, "rows after exit", "buffers", nil, "", set.afterExit},
-	{3, "rewards after exit", "buffers", nil, "", set.rewards},
-	{3, "actions", "rollout", nil, "", set.actions},
-	{3, "legal actions", "rollout", func(d *record.Trajectories) bool { return d.Legal != nil },
-		"Masks are not recorded (legal, [T][A][K]).", set.legal},
-	{3, "ends of episodes", "buffers", func(d *record.Trajectories) bool { return d.Done != nil },
-		"Exits are not recorded (dones, [T][A]), so cuts and exits cannot be told apart.", set.cuts},
-	{3, "last observation", "rollout", func(d *record.Trajectories) bool { return d.Obs != nil && d.Next != nil },
-		"Next observations are not recorded (obs and next_obs), so last ones cannot be compared.", set.lastObs},
-	{3, "ego order", "rollout", func(d *record.Trajectories) bool { return d.Joint != nil && d.Obs != nil && len(d.Shape) == 3 },
-		"Planes (obs, [T][A][P][H][W]) and joint actions (joint, [T][A][A]) are not both recorded.", set.ego},
-	{3, "labels", "buffers", func(d *record.Trajectories) bool { return d.Label != nil },
-		"Labels are not recorded (labels, [T][A]).", set.labels},
-	{3, "goal series", "buffers", func(d *record.Trajectories) bool { return d.Goal != nil },
-		"Goals are not recorded (goals, [T][A][D]).", set.goals},
-}
-
-// Audit runs every check that the dumps hold enough for: runs of the same
-// agents, or one. What could not be asked, for want of an array, says so.
-func Trajectories(subject string, ds []*record.Trajectories) *check.Report {
-	r := &check.Report{Subject: subject}
-	r.Conclude()
-	for _, c := range checks {
-		f := check.Finding{Step: c.step, Check: c.check, Module: c.module, Says: c.missing}
-		if !slices.ContainsFunc(ds, func(d *record.Trajectories) bool { return c.needs != nil && !c.needs(d) }) {
-			c.ask(ds, &f)
-		}
-		if f.Rows == 0 && f.Status == check.Pass {
-			f.Status = check.NotAsked
-		}
-		r.Add(f)
-	}
-	return r
-}
-
 // set is dumps of the same agents.
 type set []*record.Trajectories
 

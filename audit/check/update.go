@@ -58,9 +58,9 @@ func (p *Learner) Lifeless(layer string) bool { return p.moves != nil && !p.move
 // Given is what is known about a window beside it.
 type UpdateGiven struct {
 	Window    int
-	Hindsight []float32        // what the own network reads of goals; nil: what was played
-	Memory    []reference.Cell // of LSTMs, before the window
-	Nets      []reference.Net  // [A] the weights that played it, where minds read each other's
+	Hindsight []float32       // what the own network reads of goals; nil: what was played
+	Memory    []reference.Net // of LSTMs, before the window
+	Nets      []reference.Net // [A] the weights that played it, where minds read each other's
 	// Untouched reports whether a row is as it was played: what was changed later is
 	// not the player's fault.
 	Untouched func(a agent.ID, t, n int) bool
@@ -99,7 +99,7 @@ func (p *Learner) holdWhole(g UpdateGiven, w *reference.Window, before, after *s
 	}
 	if h.err = err; err == nil {
 		p.note(was, want)
-		h.change = reference.Compare(was, got, want)
+		h.change = was.Compare(got, want)
 	}
 	for _, a := range p.Agents {
 		record.Each(w.Rollout, a, func(_, _, step, slot int) {
@@ -150,7 +150,7 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	}
 	h.rows = want.Rows
 	p.note(was, want.Net)
-	if h.change = reference.Compare(was, got, want.Net); !h.change.Same() {
+	if h.change = was.Compare(got, want.Net); !h.change.Same() {
 		h.slip = recognise(o, was, got, before, w)
 	}
 	if o.Beside != nil {
@@ -188,7 +188,7 @@ func (h *HeldUpdate) beside(b *reference.Beside, after *safetensors.File) {
 		h.err = err
 		return
 	}
-	c := reference.Compare(was, got, want)
+	c := was.Compare(got, want)
 	h.model, h.about = &c, b
 }
 
@@ -428,7 +428,7 @@ type updateSlip struct {
 func recognise(o reference.Own, was, got reference.Net, before *safetensors.File, w *reference.Window) *updateSlip {
 	for _, s := range updateSlips(o, w) {
 		o.Slip = s.Slip
-		if want, err := o.Update(before, w); err == nil && want.Rows > 0 && reference.Compare(was, got, want.Net).Same() {
+		if want, err := o.Update(before, w); err == nil && want.Rows > 0 && was.Compare(got, want.Net).Same() {
 			return &s
 		}
 	}
@@ -481,8 +481,8 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 	}
 	if o.Search {
 		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "mind/hop: fitOwn"},
-			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", Loss: reference.Terms{Policy: 1}}, "ppo.Brain.imitate"},
-			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", Loss: reference.Terms{Value: 1}}, "ppo.Brain.imitate"})
+			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", NoValue: true}, "ppo.Brain.imitate"},
+			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", NoPolicy: true}, "ppo.Brain.imitate"})
 	}
 	return append(list, conf("advantages that are not normalised", rows, func(c *reference.PPO) { c.NormAdv = !c.NormAdv }),
 		conf("no clipping of the ratio", loss, func(c *reference.PPO) { c.Clip = 1e9 }),
@@ -491,10 +491,9 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 		conf("half the weight of the value", loss, func(c *reference.PPO) { c.ValueCoef /= 2 }),
 		updateSlip{reference.Slip{Name: "a ratio that is always 1", RatioOne: true}, loss},
 		updateSlip{reference.Slip{Name: "advantages with the opposite sign", Uphill: true}, loss},
-		updateSlip{reference.Slip{Name: "an entropy bonus with the opposite sign", Loss: reference.Terms{Policy: 1, Value: 1,
-			Entropy: -1}}, loss},
-		updateSlip{reference.Slip{Name: "no entropy bonus", Loss: reference.Terms{Policy: 1, Value: 1}}, loss},
-		updateSlip{reference.Slip{Name: "no value loss", Loss: reference.Terms{Policy: 1, Entropy: 1}}, loss},
-		updateSlip{reference.Slip{Name: "no policy loss", Loss: reference.Terms{Value: 1, Entropy: 1}}, loss},
+		updateSlip{reference.Slip{Name: "an entropy bonus with the opposite sign", Malus: true}, loss},
+		updateSlip{reference.Slip{Name: "no entropy bonus", NoBonus: true}, loss},
+		updateSlip{reference.Slip{Name: "no value loss", NoValue: true}, loss},
+		updateSlip{reference.Slip{Name: "no policy loss", NoPolicy: true}, loss},
 	)
 }

@@ -17,11 +17,11 @@ type Actor struct {
 	frame.Input
 }
 
-// Encode writes an observation and what is added to it as a row, in the network's
+// encode writes an observation and what is added to it as a row, in the network's
 // frame: as it stands on the board, or each thing by its offset from oneself, once
 // by cell, with "egof" once more by row and by column, and oneself by row and
 // column.
-func Encode(kind string, in frame.Input, obs, extra []float32) []float64 {
+func encode(kind string, in frame.Input, obs, extra []float32) []float64 {
 	h, w, planes := in.Height, in.Width, in.Planes
 	board := h * w * planes
 	var row []float64
@@ -38,7 +38,7 @@ func Encode(kind string, in frame.Input, obs, extra []float32) []float64 {
 	return append(row, more...)
 }
 
-// around is Encode's planes seen from oneself, who is on plane 0.
+// around is encode's planes seen from oneself, who is on plane 0.
 func around(kind string, h, w, planes int, obs []float32) []float64 {
 	tall, broad, things := 2*h-1, 2*w-1, planes-1
 	cells := make([]float64, tall*broad*things)
@@ -84,7 +84,7 @@ func Wide(x []float32) []float64 {
 // Row encodes an observation and a goal. A network that reads no goals may play
 // among those that do.
 func (a Actor) Row(obs, goal []float32) []float64 {
-	return Encode(a.Frame, a.Input, obs, goal[:min(a.Extra, len(goal))])
+	return encode(a.Frame, a.Input, obs, goal[:min(a.Extra, len(goal))])
 }
 
 // rowOf makes a matrix of one row.
@@ -151,17 +151,4 @@ func convolutions(t *Tape, net Net, name string, x *Mat, in frame.Input) *Mat {
 		planes = w.Cols
 	}
 	return t.Concat(y, t.Slice(x, board, x.Cols))
-}
-
-// Cell is the state of an LSTM, [rows][LSTM] each.
-type Cell struct{ H, C *Mat }
-
-// Step is one step of the LSTM (Hochreiter and Schmidhuber 1997, with forget
-// gate); y is what stands below it.
-func (a Actor) Step(t *Tape, net Net, y *Mat, s Cell) Cell {
-	n := a.LSTM
-	z := t.Add(t.Affine(y, net["lstm/wx"], net["lstm/b"]), t.Affine(s.H, net["lstm/wh"], nil))
-	gate := func(i int) *Mat { return t.Slice(z, i*n, (i+1)*n) }
-	c := t.Add(t.Mul(t.Sigmoid(gate(1)), s.C), t.Mul(t.Sigmoid(gate(0)), t.Tanh(gate(2))))
-	return Cell{t.Mul(t.Sigmoid(gate(3)), t.Tanh(c)), c}
 }

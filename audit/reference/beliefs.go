@@ -25,7 +25,7 @@ type Beliefs struct {
 
 // NewBeliefs returns beliefs about some co-players that are new. Counts begin as if
 // half as many episodes as are remembered had been of them.
-func NewBeliefs(c BeliefSettings, others int, g *Goals) *Beliefs {
+func (g *Goals) NewBeliefs(c BeliefSettings, others int) *Beliefs {
 	b := &Beliefs{BeliefSettings: c, Random: -1, New: g.Prior()}
 	if g.Doubt && g.Kind != "none" {
 		b.Random = len(b.New) - 1
@@ -40,21 +40,19 @@ func NewBeliefs(c BeliefSettings, others int, g *Goals) *Beliefs {
 	return b
 }
 
-// LoadBeliefs reads saved beliefs, one for each env, into bs.
-func LoadBeliefs(f *safetensors.File, bs []*Beliefs) error {
+// Load reads the beliefs of env n of some that were saved.
+func (b *Beliefs) Load(f *safetensors.File, n, envs int) error {
 	all, err := f.Bytes("beliefs")
 	if err != nil {
 		return err
 	}
-	size := len(all) / len(bs)
-	for n, b := range bs {
-		at := all[n*size+12 : (n+1)*size] // after three sizes: beliefs, then counts
-		for _, part := range [][][]float64{b.B, b.C} {
-			for _, row := range part {
-				for g := range row {
-					row[g] = math.Float64frombits(binary.LittleEndian.Uint64(at))
-					at = at[8:]
-				}
+	size := len(all) / envs
+	at := all[n*size+12 : (n+1)*size] // after three sizes: beliefs, then counts
+	for _, part := range [][][]float64{b.B, b.C} {
+		for _, row := range part {
+			for g := range row {
+				row[g] = math.Float64frombits(binary.LittleEndian.Uint64(at))
+				at = at[8:]
 			}
 		}
 	}

@@ -32,14 +32,12 @@ type Goals struct {
 	vae    codeShape
 	codes  Net // of the VAE
 	infer  inferShape
-	learn  InferenceLearning
 	Infer  Net // of the inference
 }
 
-// LoadGoals reads an agent's networks of goals, and its model of others, from its saved
-// tensors.
-func LoadGoals(f *safetensors.File, c HOP, spec game.Spec, me agent.ID) (*Goals, error) {
-	g := &Goals{GoalSettings: c.Goals, Spec: spec, Me: me, smooth: c.Belief.Smooth, learn: c.Inference}
+// Load reads an agent's networks of goals, and its model of others, from its saved tensors.
+func (c HOP) Load(f *safetensors.File, spec game.Spec, me agent.ID) (*Goals, error) {
+	g := &Goals{GoalSettings: c.Goals, Spec: spec, Me: me, smooth: c.Belief.Smooth}
 	for a := range agent.ID(spec.Seats) {
 		if a != me {
 			g.Others = append(g.Others, a)
@@ -126,7 +124,7 @@ func board(spec game.Spec, rest bool) frame.Input {
 // beliefs are over classes, the log-probability of every class of all groups together.
 func (g *Goals) Code(obs []float32) (mean, logvar []float64) {
 	t := &Tape{}
-	y := rowOf(Encode(g.vae.Frame, board(g.Spec, g.vae.Reads != "planes"), obs, nil))
+	y := rowOf(encode(g.vae.Frame, board(g.Spec, g.vae.Reads != "planes"), obs, nil))
 	if g.vae.Net == "conv" {
 		y = convolutions(t, g.codes, "enc", y, board(g.Spec, false))
 	} else {
@@ -155,7 +153,7 @@ func (g *Goals) Code(obs []float32) (mean, logvar []float64) {
 
 // grouped is the log-probabilities of variables of so many classes each.
 func grouped(t *Tape, logits *Mat, classes int) *Mat {
-	return t.LogSoftmax(logits.Shaped(logits.Cols/classes), nil).Shaped(1)
+	return t.LogSoftmax(logits.shaped(logits.Cols/classes), nil).shaped(1)
 }
 
 // Class returns the likeliest class of a state, and whether it is so by more than
@@ -268,8 +266,10 @@ type Mislabel struct {
 	Kinds   kindSlip
 }
 
-// Mislabels are those that are tried.
-var Mislabels = []Mislabel{
+// Mislabels returns those that are tried.
+func (g *Goals) Mislabels() []Mislabel { return mislabels }
+
+var mislabels = []Mislabel{
 	{Says: "with the mix of chosen and inferred codes the wrong way round", Unmixed: true},
 	{Says: "with the code of the step's own state in place of its subgoal's", Own: true},
 	{Says: "with the gate the wrong way round", Gated: true},

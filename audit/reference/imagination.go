@@ -62,9 +62,9 @@ type WorldSlip struct {
 	Foreseen  bool    // agents learn given the things that are predicted, not those that came
 }
 
-// LoadImagining reads what an imagination saved under no prefix; nil if it had no
+// Load reads what an imagination saved under no prefix; nil if it had no
 // model yet.
-func LoadImagining(f *safetensors.File, c ImaginationSettings, w World, key rng.Key) (*Imagining, error) {
+func (c ImaginationSettings) Load(f *safetensors.File, w World, key rng.Key) (*Imagining, error) {
 	if _, ok := f.Get("seen"); !ok {
 		return nil, nil
 	}
@@ -78,7 +78,8 @@ func LoadImagining(f *safetensors.File, c ImaginationSettings, w World, key rng.
 	paid, times := make([]float32, rows*w.Agents), make([]float32, rows)
 	small, err1 := f.Bytes("small")
 	net, err2 := LoadNet(f, "net/")
-	adam, err3 := LoadAdam(f, "adam/", 1e-8)
+	adam := &Adam{Eps: 1e-8}
+	err3 := adam.Load(f, "adam/")
 	if err := errors.Join(err1, err2, err3, f.Float32(m.Rewards, "rewards", len(m.Rewards)), f.Float32(paid, "reward", len(paid)),
 		f.Float32(times, "time", rows)); err != nil {
 		return nil, err
@@ -428,7 +429,7 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 				f.Margin = 0
 			}
 		}
-		if f.Margin < Tie {
+		if f.Margin < tie {
 			near++
 		} else if ok {
 			right++
@@ -437,12 +438,16 @@ func (w World) Score(ro *batch.Rollout) (right, asked, near int) {
 	return right, asked, near
 }
 
-// Tie is how near two predictions are between which rounding may decide.
-const Tie = 1e-4
+// tie is how near two predictions are between which rounding may decide.
+const tie = 1e-4
 
-// StartsIn returns the moments of a played window that imagination starts from:
+// Tied reports that rounding may decide what is foreseen.
+func (f *Foreseen) Tied() bool { return f.Margin < tie }
+
+// Starts returns the moments of a played window that imagination starts from:
 // episodes' first, or anywhere, where somebody is alive.
-func StartsIn(ro *batch.Rollout, anywhere bool) (list []Row) {
+func (w *Window) Starts(anywhere bool) (list []Row) {
+	ro := w.Rollout
 	for t := range ro.Steps + 1 {
 		for n := range ro.Envs {
 			if !anywhere && !ro.Start[ro.Moment(t, n)] {

@@ -25,7 +25,7 @@ func (g *Goals) Begin() *History {
 func (h *History) See(g *Goals, obs []float32, joint []int32) (mean, logvar []float64) {
 	t := &Tape{}
 	read := append(slices.Clone(h.F), g.joint(joint)...)
-	state := g.remember(t, rowOf(read), rowOf(h.H))
+	state := t.GRU(g.Infer, "gru", rowOf(read), rowOf(h.H))
 	feature := g.feature(t, rowOf(g.row(obs)))
 	h.H, h.F = state.V, feature.V
 	mu, lv := g.inferred(t, state, feature)
@@ -36,7 +36,7 @@ func (h *History) See(g *Goals, obs []float32, joint []int32) (mean, logvar []fl
 }
 
 func (g *Goals) row(obs []float32) []float64 {
-	return Encode(g.infer.Frame, board(g.Spec, true), obs, nil)
+	return encode(g.infer.Frame, board(g.Spec, true), obs, nil)
 }
 
 // joint writes a joint action as one-hots; NoAction is zeros.
@@ -55,18 +55,6 @@ func (g *Goals) feature(t *Tape, x *Mat) *Mat {
 	return t.Tanh(t.Input(x, g.Infer["feature/w"], g.Infer["feature/b"]))
 }
 
-// remember is one step of the GRU (Cho et al. 2014, the reset gate applied to the
-// product): gates r and z, then n = tanh(x + r h), h' = (1-z) n + z h.
-func (g *Goals) remember(t *Tape, x, h *Mat) *Mat {
-	n := h.Cols
-	a, b := t.Affine(x, g.Infer["gru/wx"], g.Infer["gru/bx"]), t.Affine(h, g.Infer["gru/wh"], g.Infer["gru/bh"])
-	part := func(m *Mat, i int) *Mat { return t.Slice(m, i*n, (i+1)*n) }
-	reset := t.Sigmoid(t.Add(part(a, 0), part(b, 0)))
-	keep := t.Sigmoid(t.Add(part(a, 1), part(b, 1)))
-	fresh := t.Tanh(t.Add(part(a, 2), t.Mul(reset, part(b, 2))))
-	return t.Add(fresh, t.Mul(keep, t.Sub(h, fresh)))
-}
-
 // inferred is q, from what is remembered and the feature; of discrete goals mean is
 // logits, and there is no log-variance.
 func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
@@ -83,7 +71,7 @@ func (g *Goals) inferred(t *Tape, state, feature *Mat) (mean, logvar *Mat) {
 // comes from r; key names the noise. sign is that of the KL term, 1.
 func (g *Goals) Learn(opt *Adam, ro *batch.Rollout, list []Label, paths []int, target [][2][]float64, r *rng.Rand,
 	key rng.Key, steps int, sign float64) {
-	cfg := g.learn
+	cfg := g.GoalSettings
 	if g.infer.Classes > 0 {
 		cfg.KL = 1
 	}
@@ -155,7 +143,7 @@ func (g *Goals) gradient(ro *batch.Rollout, list []Label, paths []int, target []
 		state, loss, before := NewMat(1, g.infer.GRU), NewMat(1, 1), NewMat(1, g.infer.Feature)
 		for at := paths[p]; at < paths[p+1]; at++ {
 			read := t.Concat(before, rowOf(g.joint(g.Joint(ro, list[at]))))
-			state = g.remember(t, read, state)
+			state = t.GRU(g.Infer, "gru", read, state)
 			feature := g.feature(t, rowOf(g.row(ro.ObsAt(ro.Slot(list[at].Agent, list[at].T, list[at].Env)))))
 			mean, logvar := g.inferred(t, state, feature)
 			z, apart := g.drawn(t, mean, logvar, noise[at], target[at])

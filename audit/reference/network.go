@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
 )
 
@@ -66,8 +65,8 @@ type Adam struct {
 	Eps          float64
 }
 
-// LoadAdam reads an optimiser's state from under prefix.
-func LoadAdam(f *safetensors.File, prefix string, eps float64) (*Adam, error) {
+// Load reads moments and steps from under prefix.
+func (o *Adam) Load(f *safetensors.File, prefix string) error {
 	mean, err1 := LoadNet(f, prefix+"mean/")
 	square, err2 := LoadNet(f, prefix+"square/")
 	var steps [1]int64
@@ -77,7 +76,8 @@ func LoadAdam(f *safetensors.File, prefix string, eps float64) (*Adam, error) {
 			err = errors.Join(err, fmt.Errorf("reference: mean squares of %s are below 0", name))
 		}
 	}
-	return &Adam{mean, square, int(steps[0]), eps}, err
+	o.Mean, o.Square, o.Steps = mean, square, int(steps[0])
+	return err
 }
 
 // Step moves net along its gradients, scaled down together to a norm of at most
@@ -110,28 +110,15 @@ func (o *Adam) Step(net Net, lr, clip float64) float64 {
 	return norm
 }
 
-// LoadStream reads a stream's position.
-func LoadStream(f *safetensors.File, name string) (r rng.Rand, err error) {
-	b, err := f.Bytes(name)
-	if err == nil {
-		err = r.UnmarshalBinary(b)
-	}
-	return r, err
-}
-
 // Change says how one network's change compares with its reference's.
 type Change struct {
 	Cosine float64 // of the two changes; 1: the same direction
 	Length float64 // of the change over the reference's; 1: as long
 	Part   string  // the part that differs most, "" if none does
-	Parts  []PartChange
-}
+	Parts  []Change
 
-// PartChange is Change of one part.
-type PartChange struct {
-	Name           string
-	Cosine, Length float64
-	Share          float64 // of the reference's whole change, squared
+	Name  string  // of a part
+	Share float64 // of a part in the reference's whole change, squared
 }
 
 // Agree is how near a change must be to its reference's: float32 differs from float64
@@ -150,9 +137,9 @@ func near(cosine, length float64) bool {
 	return cosine >= agreeCosine && math.Abs(length-1) <= agreeLength
 }
 
-// Compare compares how before became got with how it became want. Parts that want
+// Compare compares how a network became got with how it became want. Parts that want
 // leaves where they are must stay there.
-func Compare(before, got, want Net) Change {
+func (before Net) Compare(got, want Net) Change {
 	var c Change
 	var dot, gg, ww float64
 	type sums struct{ dot, gg, ww float64 }
@@ -170,7 +157,7 @@ func Compare(before, got, want Net) Change {
 	worst := 0.
 	for _, name := range before.names() {
 		s := all[name]
-		p := PartChange{name, cosine(s.dot, s.gg, s.ww), length(s.gg, s.ww), s.ww / max(ww, 1e-300)}
+		p := Change{Name: name, Cosine: cosine(s.dot, s.gg, s.ww), Length: length(s.gg, s.ww), Share: s.ww / max(ww, 1e-300)}
 		c.Parts = append(c.Parts, p)
 		matters := max(s.gg, s.ww) > smallShare*max(gg, ww)
 		if off := max(1-p.Cosine, math.Abs(p.Length-1)); matters && off > worst {

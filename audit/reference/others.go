@@ -44,7 +44,7 @@ func (o Others) Row(obs []float32) []float64 {
 		near = nearer(o.Spec, obs)
 		in.Extra = len(near)
 	}
-	return Encode(o.Frame, in, obs, near)
+	return encode(o.Frame, in, obs, near)
 }
 
 // Forward returns logits [rows][Actions] of encoded rows and what is read.

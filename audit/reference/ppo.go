@@ -28,8 +28,8 @@ type Own struct {
 	// Beside is a model that learns beside the own network; nil: there is none.
 	Beside *Beside
 
-	// Memory is each agent's LSTM before the window, [envs][LSTM].
-	Memory []Cell
+	// Memory is each agent's LSTM before the window: h and c, [envs][LSTM].
+	Memory []Net
 
 	Slip Slip // a named departure from the definition, to recognise it
 }
@@ -63,17 +63,25 @@ type Slip struct {
 	Advantage  *AdvantageSlip
 	Rewards    func(*Rewards)
 	Window     func(*batch.Rollout) // a copy
-	Loss       Terms                // factors of the loss's terms; the zero value is all 1
-	RatioOne   bool                 // the new policy stands for the old one
-	AdamAnew   bool                 // moments and steps start from 0
-	Uphill     bool                 // advantages enter with the opposite sign
+	NoPolicy   bool                 // the loss is without that term
+	NoValue    bool
+	NoBonus    bool // no entropy
+	Malus      bool // entropy with the opposite sign
+	RatioOne   bool // the new policy stands for the old one
+	AdamAnew   bool // moments and steps start from 0
+	Uphill     bool // advantages enter with the opposite sign
 	NoMask     bool
 	Beliefs    bool // reads beliefs where labels belong
 	OtherAgent int  // learns from the rows of the agent that many places on
 }
 
-// Terms are factors of a loss's terms.
-type Terms struct{ Policy, Value, Entropy float64 }
+// factor is 0 of a term that is left out, else 1.
+func factor(without bool) float64 {
+	if without {
+		return 0
+	}
+	return 1
+}
 
 // Learnt is what an update comes to.
 type Learnt struct {
@@ -84,13 +92,13 @@ type Learnt struct {
 	LogProb []float64          // of each row's action, before learning
 	Value   []float64
 	Probs   [][]float64 // [rows][Actions] before learning
-	Recorded
+	recorded
 
 	seqs []sequence // with an LSTM
 }
 
-// Recorded is what the window says of the same rows.
-type Recorded struct {
+// recorded is what the window says of the same rows.
+type recorded struct {
 	Row           []Row
 	OldLogP, OldV []float64
 	Adv, Ret      []float64
@@ -113,12 +121,13 @@ func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
 	if err != nil {
 		return nil, err
 	}
-	adam, err := LoadAdam(saved, "adam/", o.AdamEps)
+	adam := &Adam{Eps: o.AdamEps}
+	err = adam.Load(saved, "adam/")
 	if err != nil {
 		return nil, err
 	}
-	r, err := LoadStream(saved, "stream")
-	if err != nil {
+	var r rng.Rand
+	if err := saved.Binary(&r, "stream"); err != nil {
 		return nil, err
 	}
 	o.slip(&w, adam)
@@ -136,10 +145,6 @@ func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
 	l.Rows = l.real
 	lr, entropy := between(o.LR, o.LREnd, w.Share), between(o.Entropy, o.EntropyEnd, w.Share)
 	sum := map[string]float64{}
-	terms := o.Slip.Loss
-	if terms == (Terms{}) {
-		terms = Terms{1, 1, 1}
-	}
 	if o.LSTM > 0 {
 		o.recall(l, w.Rollout)
 	}
@@ -148,7 +153,7 @@ func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
 	for range o.Epochs {
 		rows := 0
 		for _, pick := range o.minibatches(l, w, &r) {
-			rows += o.descend(l, w, adam, pick, lr, entropy, terms, sum)
+			rows += o.descend(l, w, adam, pick, lr, entropy, sum)
 		}
 		if kl := (sum["kl"] - before) / float64(max(rows, 1)); o.TargetKL > 0 && rows > 0 && kl > o.TargetKL && !o.Search {
 			break
@@ -209,11 +214,11 @@ func (o *Own) slip(w **Window, adam *Adam) {
 func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 	begin := len(l.Row)
 	for _, a := range o.Agents {
-		earned := Earned(ro, a, rewards)
+		earned := earned(ro, a, rewards)
 		for i, more := range o.Reward {
 			earned[i] += more
 		}
-		adv, ret := Advantages(ro, a, earned, o.Gamma, o.Lambda, o.Slip.Advantage)
+		adv, ret := advantages(ro, a, earned, o.Gamma, o.Lambda, o.Slip.Advantage)
 		for i, more := range o.Adv {
 			adv[i] += more
 		}
@@ -250,7 +255,11 @@ func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 
 // descend takes one gradient step on the rows of pick: singly, or by sequence with
 // an LSTM.
-func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus float64, terms Terms, sum map[string]float64) int {
+func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus float64, sum map[string]float64) int {
+	policy, worth, spread := factor(o.Slip.NoPolicy), factor(o.Slip.NoValue), factor(o.Slip.NoBonus)
+	if o.Slip.Malus {
+		spread = -1
+	}
 	t := &Tape{}
 	logits, value, rows := o.through(t, l, w.Rollout, pick)
 	n, k := len(rows), o.Actions
@@ -293,7 +302,7 @@ func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus flo
 			sum["value_loss"] += v
 		}
 		sum["real"] += float64(n)
-		loss = t.Add(t.Scale(t.Mean(cross, n), 0.5*terms.Policy), t.Scale(t.Mean(square, n), 0.5*terms.Value))
+		loss = t.Add(t.Scale(t.Mean(cross, n), 0.5*policy), t.Scale(t.Mean(square, n), 0.5*worth))
 	} else {
 		adv, old := column(l.Adv), column(l.OldLogP)
 		if o.Slip.Uphill {
@@ -325,8 +334,8 @@ func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus flo
 				sum["clipped"]++
 			}
 		}
-		loss = t.Add(t.Scale(t.Mean(surrogate, n), terms.Policy), t.Scale(t.Mean(square, n), o.ValueCoef*terms.Value/2))
-		loss = t.Sub(loss, t.Scale(t.Mean(entropy, n), bonus*terms.Entropy))
+		loss = t.Add(t.Scale(t.Mean(surrogate, n), policy), t.Scale(t.Mean(square, n), o.ValueCoef*worth/2))
+		loss = t.Sub(loss, t.Scale(t.Mean(entropy, n), bonus*spread))
 	}
 	t.Backward(loss)
 	sum["grad_norm"] += adam.Step(l.Net, lr, o.MaxGrad)
@@ -411,7 +420,7 @@ func (o Own) report(l *Learnt, sum map[string]float64, lr float64) {
 	l.Stats = map[string]float64{
 		of + "policy_loss": sum["policy_loss"] / rows, of + "value_loss": sum["value_loss"] / max(sum["real"], 1),
 		of + "entropy": sum["entropy"] / rows, of + "grad_norm": sum["grad_norm"] / float64(max(l.Steps, 1)),
-		of + "explained": Explained(l.Ret[:l.real], l.OldV[:l.real]), of + "lr": lr,
+		of + "explained": explained(l.Ret[:l.real], l.OldV[:l.real]), of + "lr": lr,
 	}
 	maps.Copy(l.Stats, o.Stats)
 	if !o.Search {

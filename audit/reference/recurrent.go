@@ -46,10 +46,10 @@ func (o Own) recall(l *Learnt, ro *batch.Rollout) {
 func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Row]int) [][][2][]float64 {
 	var out [][][2][]float64
 	t := &Tape{}
-	now := Cell{NewMat(ro.Envs, o.LSTM), NewMat(ro.Envs, o.LSTM)}
+	h, c := NewMat(ro.Envs, o.LSTM), NewMat(ro.Envs, o.LSTM)
 	if o.Memory != nil {
-		copy(now.H.V, o.Memory[k].H.V)
-		copy(now.C.V, o.Memory[k].C.V)
+		copy(h.V, o.Memory[k]["h"].V)
+		copy(c.V, o.Memory[k]["c"].V)
 	}
 	for step := range ro.Steps {
 		x, keep, fresh := make([][]float64, ro.Envs), make([]bool, ro.Envs), make([]bool, ro.Envs)
@@ -60,16 +60,16 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 				fresh[n] = ro.Start[ro.Moment(step, n)]
 			}
 		}
-		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
+		h, c = reset(t, h, fresh), reset(t, c, fresh)
 		if step%o.SeqLen == 0 {
 			list := make([][2][]float64, ro.Envs)
 			for n := range list {
-				list[n] = [2][]float64{now.H.Row(n), now.C.Row(n)}
+				list[n] = [2][]float64{h.Row(n), c.Row(n)}
 			}
 			out = append(out, list)
 		}
-		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
-		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
+		h1, c1 := t.LSTM(l.Net, "lstm", o.below(t, l.Net, "trunk", rowsOf(x)), h, c)
+		h, c = t.Choose(keep, h1, h), t.Choose(keep, c1, c)
 	}
 	return out
 }
@@ -78,10 +78,10 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 // and the rows that they belong to.
 func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits, value *Mat, rows []int) {
 	n := len(pick)
-	now := Cell{NewMat(n, o.LSTM), NewMat(n, o.LSTM)}
+	h, c := NewMat(n, o.LSTM), NewMat(n, o.LSTM)
 	for i, p := range pick {
-		copy(now.H.Row(i), l.seqs[p].before[0])
-		copy(now.C.Row(i), l.seqs[p].before[1])
+		copy(h.Row(i), l.seqs[p].before[0])
+		copy(c.Row(i), l.seqs[p].before[1])
 	}
 	var out []*Mat
 	for step := range o.SeqLen {
@@ -96,11 +96,11 @@ func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logit
 				at, rows = append(at, i), append(rows, r)
 			}
 		}
-		now = Cell{reset(t, now.H, fresh), reset(t, now.C, fresh)}
-		next := o.Step(t, l.Net, o.below(t, l.Net, "trunk", rowsOf(x)), now)
-		now = Cell{t.Choose(keep, next.H, now.H), t.Choose(keep, next.C, now.C)}
+		h, c = reset(t, h, fresh), reset(t, c, fresh)
+		h1, c1 := t.LSTM(l.Net, "lstm", o.below(t, l.Net, "trunk", rowsOf(x)), h, c)
+		h, c = t.Choose(keep, h1, h), t.Choose(keep, c1, c)
 		if len(at) > 0 {
-			out = append(out, t.Pick(next.H, at))
+			out = append(out, t.Pick(h1, at))
 		}
 	}
 	logits, value = o.heads(t, l.Net, t.Stack(out), nil)
@@ -110,4 +110,26 @@ func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logit
 // reset sets rows to zero.
 func reset(t *Tape, x *Mat, rows []bool) *Mat {
 	return t.Choose(rows, NewMat(x.Rows, x.Cols), x)
+}
+
+// LSTM is one step of one (Hochreiter and Schmidhuber 1997, with forget gate) from a state h
+// and c, [rows][LSTM] each. Its weights in net begin with name.
+func (t *Tape) LSTM(net Net, name string, x, h, c *Mat) (*Mat, *Mat) {
+	n := h.Cols
+	z := t.Add(t.Affine(x, net[name+"/wx"], net[name+"/b"]), t.Affine(h, net[name+"/wh"], nil))
+	gate := func(i int) *Mat { return t.Slice(z, i*n, (i+1)*n) }
+	c = t.Add(t.Mul(t.Sigmoid(gate(1)), c), t.Mul(t.Sigmoid(gate(0)), t.Tanh(gate(2))))
+	return t.Mul(t.Sigmoid(gate(3)), t.Tanh(c)), c
+}
+
+// GRU is one step of one (Cho et al. 2014, the reset gate applied to the product): gates r
+// and z, then n = tanh(x + r h), h' = (1-z) n + z h.
+func (t *Tape) GRU(net Net, name string, x, h *Mat) *Mat {
+	n := h.Cols
+	a, b := t.Affine(x, net[name+"/wx"], net[name+"/bx"]), t.Affine(h, net[name+"/wh"], net[name+"/bh"])
+	part := func(m *Mat, i int) *Mat { return t.Slice(m, i*n, (i+1)*n) }
+	reset := t.Sigmoid(t.Add(part(a, 0), part(b, 0)))
+	keep := t.Sigmoid(t.Add(part(a, 1), part(b, 1)))
+	fresh := t.Tanh(t.Add(part(a, 2), t.Mul(reset, part(b, 2))))
+	return t.Add(fresh, t.Mul(keep, t.Sub(h, fresh)))
 }

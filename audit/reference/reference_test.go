@@ -45,12 +45,10 @@ func TestDerivativesAreThoseOfDifferences(t *testing.T) {
 		}},
 		{"an LSTM", []*Mat{gauss(2, 3, &r), gauss(2, 2, &r), gauss(2, 2, &r), gauss(3, 8, &r), gauss(2, 8, &r), gauss(1, 8, &r)},
 			func(t *Tape, in []*Mat) *Mat {
-				a := Actor{}
-				a.LSTM = 2
 				net := Net{"lstm/wx": in[3], "lstm/wh": in[4], "lstm/b": in[5]}
-				s := a.Step(t, net, in[0], Cell{in[1], in[2]})
-				s = a.Step(t, net, in[0], Cell{reset(t, s.H, []bool{true, false}), t.Choose([]bool{true, false}, s.C, in[2])})
-				return t.Stack([]*Mat{s.H, s.C})
+				h, c := t.LSTM(net, "lstm", in[0], in[1], in[2])
+				h, c = t.LSTM(net, "lstm", in[0], reset(t, h, []bool{true, false}), t.Choose([]bool{true, false}, c, in[2]))
+				return t.Stack([]*Mat{h, c})
 			}},
 		{"a convolution", []*Mat{gauss(2, 12, &r), gauss(18, 3, &r), gauss(1, 3, &r)}, func(t *Tape, in []*Mat) *Mat {
 			return t.Sigmoid(t.Conv3x3(in[0], in[1], in[2], 2, 3, 2))
@@ -90,8 +88,8 @@ func TestAdvantagesByHand(t *testing.T) {
 	copy(ro.Reward, []float32{0.5, 4, 0, 1})
 	copy(ro.Alive, []bool{true, true, false, true, true})
 	ro.End[1], ro.End[3] = batch.Exited, batch.Cut
-	earned := Earned(ro, 0, Rewards{Scale: 1})
-	adv, ret := Advantages(ro, 0, earned, 0.9, 0.5, nil)
+	w := &Window{Rollout: ro, Rewards: Rewards{Scale: 1}}
+	adv, ret := w.Advantages(0, PPO{Gamma: 0.9, Lambda: 0.5})
 	last := 4. - 2
 	first := 0.5 + 0.9*2 - 1 + 0.45*last
 	for i, want := range []float64{first, last, 0, 1 + 0.9*5 - 3} {
@@ -111,7 +109,7 @@ func TestEarnedAfterLeaving(t *testing.T) {
 	copy(ro.Alive, []bool{true, false, false, true, true, true, true, true, true, true})
 	copy(ro.Reward, []float32{1, 0, 0, 2, 0, 4, 0, 8})
 	ro.Start[3] = true
-	got := Earned(ro, 0, Rewards{Scale: 2, Prosocial: 0.5, Gamma: 0.5})
+	got := earned(ro, 0, Rewards{Scale: 2, Prosocial: 0.5, Gamma: 0.5})
 	if want := []float64{1 + 0.5*(1+0.5*4), 0, 0, 2 + 0.5*(2+8)}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -124,7 +122,7 @@ func TestEncodeAroundOneself(t *testing.T) {
 	obs[0*2] = 1   // oneself at (0, 0)
 	obs[3*2+1] = 1 // the thing at (1, 1)
 	obs[8] = 0.5
-	got := Encode(frame.Egof, in, obs, []float32{7})
+	got := encode(frame.Egof, in, obs, []float32{7})
 	want := make([]float64, 9+4+6+2)
 	want[2*3+2], want[9], want[11] = 1, 1, 1 // one row down and one column right; row 0, column 0
 	want[13+2], want[16+2], want[19], want[20] = 1, 1, 0.5, 7
@@ -163,7 +161,7 @@ func TestCompareTellsChangesApart(t *testing.T) {
 		same bool
 		part string
 	}{{move(1, 1), true, ""}, {move(-1, -1), false, "a"}, {move(0.1, 0.1), false, "a"}, {move(1, 0), false, "b"}, {move(1.001, 1), true, ""}} {
-		if d := Compare(was, c.got, want); d.Same() != c.same || d.Part != c.part {
+		if d := was.Compare(c.got, want); d.Same() != c.same || d.Part != c.part {
 			t.Errorf("got %+v, want same %v, part %q", d, c.same, c.part)
 		}
 	}

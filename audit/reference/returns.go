@@ -8,11 +8,14 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 )
 
-// Earned returns what agent a learns from at every step, [T][N]: the reward, with
+// Earned returns what agent a learns from at every step, [T][N], by the window's rewards.
+func (w *Window) Earned(a agent.ID) []float64 { return earned(w.Rollout, a, w.Rewards) }
+
+// earned returns what agent a learns from at every step, [T][N]: the reward, with
 // the rewards of steps that reach a goal weighted by it, and a share of the team's
 // mean. With such a share who has left goes on earning: what the team gets later is
 // discounted back to the last step.
-func Earned(ro *batch.Rollout, a agent.ID, s Rewards) []float64 {
+func earned(ro *batch.Rollout, a agent.ID, s Rewards) []float64 {
 	out := make([]float64, ro.Steps*ro.Envs)
 	paid := func(b agent.ID, t, n int) float64 {
 		i := ro.Step(b, t, n)
@@ -88,8 +91,13 @@ var AdvantageSlips = []AdvantageSlip{
 
 // Advantages returns the advantages and the lambda-returns of agent a, both [T][N]; rows
 // at which it is not alive are 0. An exit is worth nothing more; a cut is worth the value
-// after it. A slip, if not nil, stands for the definition.
-func Advantages(ro *batch.Rollout, a agent.ID, earned []float64, gamma, lambda float64, slip *AdvantageSlip) (adv, ret []float64) {
+// after it.
+func (w *Window) Advantages(a agent.ID, c PPO) (adv, ret []float64) {
+	return advantages(w.Rollout, a, w.Earned(a), c.Gamma, c.Lambda, nil)
+}
+
+// advantages are those of what was earned. A slip, if not nil, stands for the definition.
+func advantages(ro *batch.Rollout, a agent.ID, earned []float64, gamma, lambda float64, slip *AdvantageSlip) (adv, ret []float64) {
 	adv, ret = make([]float64, ro.Steps*ro.Envs), make([]float64, ro.Steps*ro.Envs)
 	value := func(t, n int) float64 { return float64(ro.Value[ro.Slot(a, t, n)]) }
 	for i := len(adv) - 1; i >= 0; i-- {
@@ -132,8 +140,8 @@ func standard(x []float64) {
 	}
 }
 
-// Explained is how much of the variance of returns the values explained.
-func Explained(ret, value []float64) float64 {
+// explained is how much of the variance of returns the values explained.
+func explained(ret, value []float64) float64 {
 	n := float64(len(ret))
 	var mr, me, vr, ve float64
 	for i, r := range ret {

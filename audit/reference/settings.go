@@ -31,12 +31,11 @@ type Window struct {
 
 // HOP sets what an agent makes of its co-players.
 type HOP struct {
-	Goals     GoalSettings
-	Inference InferenceLearning
-	Others    OthersSettings
-	Belief    BeliefSettings
-	Leaf      string   // what values leaves
-	Partners  []string // whom they are valued against
+	Goals    GoalSettings
+	Others   OthersSettings
+	Belief   BeliefSettings
+	Leaf     string   // what values leaves
+	Partners []string // whom they are valued against
 }
 
 // GoalSettings are those of goals.
@@ -45,17 +44,15 @@ type GoalSettings struct {
 	Doubt                              bool
 	DoubtStart, Rate, Mix              float64
 	Ahead, VAEPasses, CVAEPasses, Gate int
+
+	// How the inference learns.
+	Batch, Parts int // histories in a gradient step, and in how many parts noise is drawn
+	KL, MaxGrad  float64
 }
 
 // OfKinds reports that the hypotheses are the kinds of a population, with a point or a
 // context beside them.
 func (g GoalSettings) OfKinds() bool { return g.Kind == "latent" || g.Kind == "context" }
-
-// InferenceLearning is how the inference learns in a run.
-type InferenceLearning struct {
-	Batch, Parts int // histories in a gradient step, and in how many parts noise is drawn
-	KL, MaxGrad  float64
-}
 
 // OthersSettings are those of a model of others.
 type OthersSettings struct {

@@ -18,11 +18,11 @@ import (
 // over the steps k of l's episode that the window shows, where s_k is the slope of
 // log pi_j(a_k) along v = grad_j J_me, a game's. nets are the weights with which
 // everybody played.
-func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []float64 {
+func (w *Window) LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net) []float64 {
 	ro := w.Rollout
 	adv := make([][]float64, ro.Agents)
 	for b := range agent.ID(ro.Agents) {
-		adv[b] = AdvantagesOf(w, b, c)
+		adv[b], _ = w.Advantages(b, c)
 	}
 	games := float64(ro.Envs)
 	for t := 1; t < ro.Steps; t++ {
@@ -61,15 +61,9 @@ func LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, w *Window) []flo
 	return out
 }
 
-// AdvantagesOf returns an agent's advantages in a window, [T][N].
-func AdvantagesOf(w *Window, a agent.ID, c PPO) []float64 {
-	adv, _ := Advantages(w.Rollout, a, Earned(w.Rollout, a, w.Rewards), c.Gamma, c.Lambda, nil)
-	return adv
-}
-
 // RootMean is the root mean square of x [T][N] over an agent's own rows.
-func RootMean(ro *batch.Rollout, a agent.ID, x []float64) float64 {
-	sum, n := 0., 0
+func (w *Window) RootMean(a agent.ID, x []float64) float64 {
+	ro, sum, n := w.Rollout, 0., 0
 	for i := range x {
 		if t, e := i/ro.Envs, i%ro.Envs; ro.Alive[ro.Slot(a, t, e)] && ro.Own[ro.Step(a, t, e)] {
 			sum += x[i] * x[i]
@@ -141,16 +135,16 @@ type Influence struct {
 	Me                    agent.ID
 }
 
-// sight is a step at which somebody can be influenced: both are there, and the other
+// meeting is a step at which somebody can be influenced: both are there, and the other
 // still is at the next.
-type sight struct {
+type meeting struct {
 	t, n, j int
 	who     agent.ID
 	next    int32 // what it plays then; game.NoAction: the window does not show it
 }
 
-func (f Influence) sights(ro *batch.Rollout) []sight {
-	var out []sight
+func (f Influence) meetings(ro *batch.Rollout) []meeting {
+	var out []meeting
 	for t := range ro.Steps {
 		for n := range ro.Envs {
 			if !ro.Alive[ro.Slot(f.Me, t, n)] || !ro.Own[ro.Step(f.Me, t, n)] || ro.Start[ro.Moment(t+1, n)] {
@@ -166,7 +160,7 @@ func (f Influence) sights(ro *batch.Rollout) []sight {
 					if t+1 < ro.Steps {
 						next = ro.Action[ro.Step(b, t+1, n)]
 					}
-					out = append(out, sight{t, n, j, b, next})
+					out = append(out, meeting{t, n, j, b, next})
 				}
 				j++
 			}
@@ -184,7 +178,7 @@ func (f Influence) model() Actor {
 
 // row is what the model reads: the agent's view, what it plays, what the other
 // plays, where the other sits and who it is.
-func (f Influence) row(m Actor, ro *batch.Rollout, s sight, action int32) []float64 {
+func (f Influence) row(m Actor, ro *batch.Rollout, s meeting, action int32) []float64 {
 	slot, k := ro.Slot(f.Me, s.t, s.n), m.Actions
 	extra := make([]float32, m.Extra)
 	place := (int(ro.Seat[ro.Slot(s.who, s.t, s.n)]) - int(ro.Seat[slot]) + f.Seats) % f.Seats
@@ -206,7 +200,7 @@ func (f Influence) Pay(saved *safetensors.File, w *Window) (pay []float64, nats 
 	if err != nil {
 		return nil, 0, err
 	}
-	seen := f.sights(w.Rollout)
+	seen := f.meetings(w.Rollout)
 	ro, m := w.Rollout, f.model()
 	weight := between(f.Weight, f.WeightEnd, w.Share)
 	out := make([]float64, ro.Steps*ro.Envs)
@@ -251,17 +245,18 @@ func (f Influence) Learn(saved *safetensors.File, w *Window) (before, after Net,
 	if before, err = LoadNet(saved, "influence/net/"); err != nil {
 		return nil, nil, err
 	}
-	adam, err := LoadAdam(saved, "influence/adam/", 1e-5)
+	adam := &Adam{Eps: 1e-5}
+	err = adam.Load(saved, "influence/adam/")
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := LoadStream(saved, "influence/stream")
-	if err != nil {
+	var r rng.Rand
+	if err := saved.Binary(&r, "influence/stream"); err != nil {
 		return nil, nil, err
 	}
 	after = before.Clone()
-	var rows []sight
-	for _, s := range f.sights(w.Rollout) {
+	var rows []meeting
+	for _, s := range f.meetings(w.Rollout) {
 		if s.next != game.NoAction {
 			rows = append(rows, s)
 		}

@@ -19,8 +19,8 @@ func (m *Mat) Row(i int) []float64 { return m.V[i*m.Cols : (i+1)*m.Cols] }
 // Grad returns the gradient of row i, a view.
 func (m *Mat) Grad(i int) []float64 { return m.G[i*m.Cols : (i+1)*m.Cols] }
 
-// Shaped returns the same numbers in another number of rows.
-func (m *Mat) Shaped(rows int) *Mat { return &Mat{rows, len(m.V) / rows, m.V, m.G} }
+// shaped returns the same numbers in another number of rows.
+func (m *Mat) shaped(rows int) *Mat { return &Mat{rows, len(m.V) / rows, m.V, m.G} }
 
 // Tape remembers what was computed, to differentiate it: every function below
 // returns its result and notes how gradients go back through it.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/hop-marl/hop/cmd/cli/board"
 	"github.com/hop-marl/hop/cmd/cli/complete"
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk"
@@ -81,7 +80,7 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	watch := board.Watch(a.in, a.err, stop.Now)
+	watch := board.Watch(a.in, a.err, endNow)
 	if a.reg.Runs != nil {
 		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
 	}
@@ -113,7 +112,7 @@ func (a *app) reading(k *kong.Context) *app {
 // Main runs the program on the process's arguments, stops it cleanly at a signal and
 // at once at a second one, and exits.
 func Main(reg *spec.Registry) {
-	ctx, done := stop.Listen(os.Stderr)
+	ctx, done := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	done()
 	reg.Close()

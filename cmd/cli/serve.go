@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hop-marl/hop/cmd/cli/visit"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/serve"
 	"github.com/hop-marl/hop/serve/auth"
@@ -29,7 +28,7 @@ func (c serveCmd) Run(a *app) error {
 		return usage("--token: every user of this machine can read a command line (ps); write the token into a file that you alone can read, " +
 			"for --token-file FILE, or into the environment variable HOP_TOKEN")
 	}
-	token, err := visit.Token(c.TokenFile)
+	token, err := readToken(c.TokenFile)
 	if err != nil {
 		return usage("--token-file %s: %w", c.TokenFile, err)
 	}
@@ -71,7 +70,7 @@ func (a *app) serve(c serve.Config, open bool) (func(context.Context) error, err
 	fmt.Fprintf(a.err, "hop serve: %s (Ctrl-C ends it; trainings go on)\n", address)
 	remove := func() {}
 	if open {
-		if remove, err = visit.Open(address); err != nil {
+		if remove, err = openBrowser(address); err != nil {
 			fmt.Fprintf(a.err, "hop serve: no browser could be opened (%v); open the address yourself\n", err)
 		}
 	}
@@ -79,7 +78,7 @@ func (a *app) serve(c serve.Config, open bool) (func(context.Context) error, err
 }
 
 // opens reports whether a browser is opened where nothing says so.
-func (a *app) opens() bool { return a.terminal() && visit.Screen() }
+func (a *app) opens() bool { return a.terminal() && atScreen() }
 
 // beside serves the folder above a training's while it lasts. What it returns ends that.
 func (a *app) beside(folder string) (func(), error) {

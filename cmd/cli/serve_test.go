@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hop-marl/hop/cmd/cli/visit"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -40,15 +39,15 @@ func TestServeTakesATokenOnlyFromWhereOthersCannotRead(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{open: "chmod 600", empty: "it is empty"} {
-		if _, err := visit.Token(name); (err == nil || !strings.Contains(err.Error(), want)) && runtime.GOOS != "windows" {
+		if _, err := readToken(name); (err == nil || !strings.Contains(err.Error(), want)) && runtime.GOOS != "windows" {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	if token, err := visit.Token(good); err != nil || token != "a-token-of-many-letters" {
+	if token, err := readToken(good); err != nil || token != "a-token-of-many-letters" {
 		t.Errorf("%q %v", token, err)
 	}
 	t.Setenv("HOP_TOKEN", "another-token-of-letters")
-	if token, err := visit.Token(""); err != nil || token != "another-token-of-letters" {
+	if token, err := readToken(""); err != nil || token != "another-token-of-letters" {
 		t.Errorf("%q %v", token, err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/store/runlog"
 )
 
@@ -145,8 +144,8 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 		if code == 1 && wait < 4*time.Second {
 			continue
 		}
-		if code != stop.Killed || !strings.Contains(said.String(), "hop: ended at once") {
-			t.Errorf("exit %d, want %d and a sentence:\n%s", code, stop.Killed, said)
+		if code != killed || !strings.Contains(said.String(), "hop: ended at once") {
+			t.Errorf("exit %d, want %d and a sentence:\n%s", code, killed, said)
 		}
 		return
 	}

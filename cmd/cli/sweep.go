@@ -12,9 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/hop-marl/hop/cmd/cli/stop"
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/lab/attempt"
 	"github.com/hop-marl/hop/lab/sweep"
 	"github.com/hop-marl/hop/lab/sweep/queue"
 	"github.com/hop-marl/hop/num/config"
@@ -268,7 +266,7 @@ func (c attemptCmd) Run(a *app) error {
 	if c.Leash {
 		go func() {
 			_, _ = io.Copy(io.Discard, a.in)
-			stop.Orphaned()
+			orphaned()
 		}()
 	}
 	if c.Spec == "" {
@@ -301,5 +299,5 @@ func (c attemptCmd) Run(a *app) error {
 	if c.Stage != "" {
 		return l.PrepareStage(a.ctx, &spec, c.Stage, c.Out)
 	}
-	return attempt.Train(a.ctx, l, spec, c.Seed, c.Out, c.Workers, c.Until)
+	return l.Attempt(a.ctx, spec, c.Seed, c.Out, c.Workers, c.Until)
 }

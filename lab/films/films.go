@@ -18,7 +18,6 @@ import (
 	"github.com/hop-marl/hop/lab/report"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/rng"
-	"github.com/hop-marl/hop/num/wait"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
@@ -32,11 +31,11 @@ const sample = 64
 // same in all figures. count is told how far it is.
 func Play(ctx context.Context, reg *spec.Registry, dir string, count func(done, total int)) (report.Options, error) {
 	var o report.Options
-	run, err := wait.For(ctx, func() (report.Run, error) { return report.Middle(reg, dir) })
+	run, err := cores.Await(ctx, func() (report.Run, error) { return report.Middle(reg, dir) })
 	if err != nil {
 		return o, err
 	}
-	agents, err := wait.For(ctx, func() (*spec.Agents, error) { return reg.LoadAgents(run.Dir) })
+	agents, err := cores.Await(ctx, func() (*spec.Agents, error) { return reg.LoadAgents(run.Dir) })
 	if err != nil {
 		return o, err
 	}
@@ -61,7 +60,7 @@ func Play(ctx context.Context, reg *spec.Registry, dir string, count func(done, 
 	drawn := 0
 	err = cores.Each(ctx, 0, len(list), func(ctx context.Context, i int) error {
 		pick := list[i]
-		film, err := wait.For(ctx, func() ([]byte, error) {
+		film, err := cores.Await(ctx, func() ([]byte, error) {
 			var b bytes.Buffer
 			err := play.GIF(&b, pick.frames(agents.Game, pick.name, team))
 			return b.Bytes(), err

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/canvas"
 )
 
 func TestTextOfAHunt(t *testing.T) {
@@ -60,8 +59,8 @@ func TestNoCharacterHasAnUncertainWidth(t *testing.T) {
 }
 
 func TestWideLettersKeepColumns(t *testing.T) {
-	c := canvas.New(10, 2)
-	c.Put(0, 0, canvas.Fit("猎人甲乙丙", 8), style{})
+	c := newCanvas(10, 2)
+	c.Put(0, 0, fit("猎人甲乙丙", 8), style{})
 	c.Put(8, 0, "|", style{})
 	c.Put(0, 1, "12345678|", style{})
 	lines := strings.Split(c.String(), "\n")
@@ -71,7 +70,7 @@ func TestWideLettersKeepColumns(t *testing.T) {
 	if a, b := lipgloss.Width(lines[0]), lipgloss.Width(lines[1]); a != b {
 		t.Errorf("lines have %d and %d columns, want the same", a, b)
 	}
-	c = canvas.New(3, 2)
+	c = newCanvas(3, 2)
 	c.Put(0, 0, "猎人", style{})
 	if got, want := c.String(), "猎\n\n"; got != want {
 		t.Errorf("cut off at the edge: got %q, want %q", got, want)

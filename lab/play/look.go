@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/canvas"
 )
 
 // Colours shared by the terminal and the GIF.
@@ -126,7 +125,7 @@ func thingOf(name string) thing {
 			sign = '?'
 		}
 		t = thing{sign: unicode.ToUpper(sign), fill: mix(hue, ink, 0.25), ground: mix(hue, white, 0.75), shape: drawMark}
-		t.art[0] = canvas.Fit(base, 5)
+		t.art[0] = fit(base, 5)
 	}
 	t.word = base
 	t.level = level

@@ -10,7 +10,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/canvas"
 	"github.com/hop-marl/hop/search"
 )
 
@@ -148,10 +147,10 @@ func (m *Mind) key() string {
 
 // drawMind draws the thoughts for a terminal, w columns wide, without blank lines
 // if it must be tight.
-func (m *Mind) drawMind(w int, tight bool) *canvas.Canvas {
+func (m *Mind) drawMind(w int, tight bool) *canvas {
 	options := m.options()
 	rows := m.line((w - 10) / 3)
-	c := canvas.New(w, 7+len(m.Posteriors)+len(options)+len(rows))
+	c := newCanvas(w, 7+len(m.Posteriors)+len(options)+len(rows))
 	quiet, strong := style{FG: faint}, style{Bold: true}
 	bar := func(x, y, room int, share float64) {
 		full := int(float64(room)*min(max(share, 0), 1) + 0.5)
@@ -182,10 +181,10 @@ func (m *Mind) drawMind(w int, tight bool) *canvas.Canvas {
 			y++
 			continue
 		}
-		x = c.Put(x, y, canvas.Fit(top, wide)+" ", strong)
+		x = c.Put(x, y, fit(top, wide)+" ", strong)
 		bar(x, y, room, p)
 		x = c.Put(x+room+1, y, fmt.Sprintf("%5s  ", percent(p)), style{})
-		c.Put(x, y, canvas.Fit(rest, max(w-x, 0)), quiet)
+		c.Put(x, y, fit(rest, max(w-x, 0)), quiet)
 		y++
 	}
 	if !tight {
@@ -200,7 +199,7 @@ func (m *Mind) drawMind(w int, tight bool) *canvas.Canvas {
 			st, mark = strong, ">"
 		}
 		c.Put(2, y, mark, strong)
-		x := c.Put(4, y, canvas.Fit(o.name, wide)+" ", st)
+		x := c.Put(4, y, fit(o.name, wide)+" ", st)
 		bar(x, y, room, o.share)
 		x = c.Put(x+room+1, y, fmt.Sprintf("%6d", o.visits), st)
 		c.Put(x, y, fmt.Sprintf("%7s", o.q), st)

@@ -10,7 +10,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/keys"
 )
 
 // The bounds of the delay that + and - change.
@@ -26,7 +25,7 @@ type tick struct{ clock int }
 // model is the terminal program: what is shown and what the keys do.
 type model struct {
 	env    *env
-	keys   keys.Map
+	keys   keyMap
 	seed   uint64 // of the episode that is shown
 	first  uint64 // of the first
 	most   int    // episodes to play, 0: no limit
@@ -42,7 +41,7 @@ var _ tea.Model = (*model)(nil)
 
 func newModel(o Options, e *env) (*model, error) {
 	m := &model{
-		env: e, keys: keys.Bind(e.spec.Actions), seed: o.Seed, first: o.Seed, most: o.MaxEpisodes,
+		env: e, keys: bindKeys(e.spec.Actions), seed: o.Seed, first: o.Seed, most: o.MaxEpisodes,
 		delay: o.Delay, w: 80, h: 24,
 	}
 	return m, e.reset(m.seed)

@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/keys"
 )
 
 // press returns the message of a key.
@@ -216,7 +215,7 @@ func TestKeysComeFromNames(t *testing.T) {
 		{"twice left", []string{"left", "turn left"}, map[string]int32{"left": 0, "e": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := keys.Bind(c.actions)
+			k := bindKeys(c.actions)
 			for key, want := range c.keys {
 				if got, ok := k.Plays[key]; !ok || got != want {
 					t.Errorf("%s: got %d %v, want %d", key, got, ok, want)
@@ -231,7 +230,7 @@ func TestEveryActionHasAKeyOfItsOwn(t *testing.T) {
 	for len(actions) < game.MaxActions {
 		actions = append(actions, "act")
 	}
-	k := keys.Bind(actions)
+	k := bindKeys(actions)
 	for a, key := range k.First {
 		if got, ok := k.Plays[key]; !ok || int(got) != a {
 			t.Errorf("action %d is shown with %q, which plays %d", a, key, got)

@@ -27,7 +27,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/keys"
 	"github.com/hop-marl/hop/num/film"
 )
 
@@ -179,7 +178,7 @@ func plain(ctx context.Context, o Options, e *env, every bool) error {
 
 // ask reads lines until one is a legal action's name, number or key.
 func ask(o Options, e *env, in *bufio.Scanner) (int32, error) {
-	keys := keys.Bind(e.spec.Actions)
+	keys := bindKeys(e.spec.Actions)
 	legal := e.legal()
 	for {
 		fmt.Fprintf(o.Out, "seat %d, your action: %s\n", o.Human, keys.Prompt(legal))

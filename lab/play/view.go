@@ -11,7 +11,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab/play/canvas"
 )
 
 // minPanel is the least width of the panel beside the board.
@@ -19,9 +18,6 @@ const minPanel = 27
 
 // cellSizes are the sizes in which a board's cells are drawn, largest first.
 var cellSizes = [...]struct{ w, h int }{{9, 4}, {7, 3}, {5, 2}, {3, 1}, {2, 1}, {1, 1}}
-
-// style is how characters look.
-type style = canvas.Style
 
 // span is a piece of a line below the board.
 type span struct {
@@ -69,7 +65,7 @@ func (f *Frame) Text() string {
 	if !beside {
 		panel = f.panel(78, math.MaxInt, 1)
 	}
-	c := canvas.New(max(board+4+wide, 80), 3+len(lines)+panel.H)
+	c := newCanvas(max(board+4+wide, 80), 3+len(lines)+panel.H)
 	c.Put(0, 0, f.head(), style{})
 	for y, l := range lines {
 		c.Put(0, 2+y, l, style{})
@@ -97,9 +93,9 @@ func (f *Frame) head() string {
 
 // view draws the frame in colour for a terminal of w columns and h lines, with
 // lines of spans at the bottom.
-func (f *Frame) view(w, h int, bottom [][]span) *canvas.Canvas {
+func (f *Frame) view(w, h int, bottom [][]span) *canvas {
 	w, h = max(w, 1), max(h, 1)
-	c := canvas.New(w, h)
+	c := newCanvas(w, h)
 	f.drawHead(c)
 	rows := h - 2 - len(bottom)
 	if len(bottom) > 0 {
@@ -153,7 +149,7 @@ func (f *Frame) fitBoard(w, rows int) (cw, ch int, below bool) {
 }
 
 // drawHead writes the first line; its ground is a bar that fills up with time.
-func (f *Frame) drawHead(c *canvas.Canvas) {
+func (f *Frame) drawHead(c *canvas) {
 	right := fmt.Sprintf("step %d of %d ", f.Step, f.Horizon)
 	if f.Over {
 		right = "over at " + right
@@ -161,7 +157,7 @@ func (f *Frame) drawHead(c *canvas.Canvas) {
 	if f.Episode != "" {
 		right = f.Episode + "   " + right
 	}
-	line := " " + canvas.Fit(f.Title, max(c.W-1-len(right), 0)) + right
+	line := " " + fit(f.Title, max(c.W-1-len(right), 0)) + right
 	done := c.W * f.Step / max(f.Horizon, 1)
 	x := 0
 	for _, r := range line {
@@ -174,14 +170,14 @@ func (f *Frame) drawHead(c *canvas.Canvas) {
 }
 
 // drawBoard draws the board with cells of w columns and h lines.
-func (f *Frame) drawBoard(c *canvas.Canvas, x0, y0, w, h int) {
+func (f *Frame) drawBoard(c *canvas, x0, y0, w, h int) {
 	for i := range f.Cells {
 		y, x := i/f.Width, i%f.Width
 		f.drawCell(c, i, x0+x*w, y0+y*h, w, h)
 	}
 }
 
-func (f *Frame) drawCell(c *canvas.Canvas, i, x, y, w, h int) {
+func (f *Frame) drawCell(c *canvas, i, x, y, w, h int) {
 	cell := &f.Cells[i]
 	bg := tileA
 	if (i/f.Width+i%f.Width)%2 == 1 {
@@ -240,7 +236,7 @@ func (t *thing) lines(w, h int, shared bool) []string {
 	}
 	first := t.art[0]
 	if t.level != "" {
-		first = canvas.Fit(strings.TrimRight(first, " "), 4) + t.level
+		first = fit(strings.TrimRight(first, " "), 4) + t.level
 	}
 	if shared {
 		h--
@@ -252,7 +248,7 @@ func (t *thing) lines(w, h int, shared bool) []string {
 }
 
 // drawSeats writes the seats' signs into w columns, in brackets if they fit.
-func drawSeats(c *canvas.Canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost bool) {
+func drawSeats(c *canvas, seats []game.Seat, x, y, w int, bg color.RGBA, ghost bool) {
 	n := len(seats)
 	if n == 0 {
 		return
@@ -286,16 +282,16 @@ func drawSeats(c *canvas.Canvas, seats []game.Seat, x, y, w int, bg color.RGBA, 
 // panel draws what is said about the seats, w columns wide and at most h lines,
 // with as many lines for each seat as there is room for: 3, 2 or 1, but at most
 // each.
-func (f *Frame) panel(w, h, each int) *canvas.Canvas {
+func (f *Frame) panel(w, h, each int) *canvas {
 	w = max(w, 8)
-	mind := canvas.New(w, 0)
+	mind := newCanvas(w, 0)
 	if f.Mind != nil {
 		mind = f.Mind.drawMind(w, len(f.Players)+1+f.Mind.drawMind(w, false).H > h)
 	}
 	for each > 1 && each*len(f.Players)+mind.H > h {
 		each--
 	}
-	c := canvas.New(w, each*len(f.Players)+mind.H+len(f.legend())+4)
+	c := newCanvas(w, each*len(f.Players)+mind.H+len(f.legend())+4)
 	y := 0
 	wide := 4
 	for _, p := range f.Players {
@@ -316,16 +312,16 @@ func (f *Frame) panel(w, h, each int) *canvas.Canvas {
 		}
 		if each == 1 {
 			room := max(w-x-8, 1)
-			x = c.Put(x, y, canvas.Fit(p.Name, min(wide, max(room/3, 4)))+" ", name)
+			x = c.Put(x, y, fit(p.Name, min(wide, max(room/3, 4)))+" ", name)
 			x = c.Put(x, y, fmt.Sprintf("%6s ", ret), style{Bold: true})
-			c.Put(x, y, canvas.Fit(p.status(w-x), max(w-x, 0)), quiet)
+			c.Put(x, y, fit(p.status(w-x), max(w-x, 0)), quiet)
 			y++
 			continue
 		}
-		c.Put(x, y, canvas.Fit(p.Name, max(w-x-14, 4)), name)
+		c.Put(x, y, fit(p.Name, max(w-x-14, 4)), name)
 		c.Put(w-14, y, fmt.Sprintf("%6s", earned), style{FG: mix(tone(p.Reward), white, 0.25), Bold: true})
 		c.Put(w-8, y, fmt.Sprintf("%7s", ret), style{Bold: true})
-		c.Put(4, y+1, canvas.Fit(p.status(w-4), w-4), quiet)
+		c.Put(4, y+1, fit(p.status(w-4), w-4), quiet)
 		y += each
 	}
 	if each < 3 && mind.H > 0 {
@@ -343,7 +339,7 @@ func (f *Frame) panel(w, h, each int) *canvas.Canvas {
 				st.FG = white
 			}
 			x := c.Put(0, y, " "+string(t.sign)+" ", st)
-			c.Put(x+1, y, canvas.Fit(t.word, w-4), style{FG: faint})
+			c.Put(x+1, y, fit(t.word, w-4), style{FG: faint})
 			y++
 		}
 	}

@@ -19,9 +19,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/stats"
-	"github.com/hop-marl/hop/num/wait"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/spec"
 )
@@ -63,7 +63,7 @@ func (o outcome) Known() bool { return o.N > 0 && !math.IsInf(o.CI[0], 0) && !ma
 // Write reads the runs in a folder, which holds seed-1, seed-2, ... or is a run
 // itself, and writes report.html, report.md and report/ into it, unless ctx ends before.
 func Write(ctx context.Context, reg *spec.Registry, group string, o Options) error {
-	drawn, err := wait.For(ctx, func() (*plot.Document, error) {
+	drawn, err := cores.Await(ctx, func() (*plot.Document, error) {
 		g, err := read(reg, group)
 		if err != nil {
 			return nil, err

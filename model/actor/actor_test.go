@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/f32"
@@ -38,7 +39,7 @@ func row(r *rng.Rand) (obs, goal []float32) {
 	return obs, goal
 }
 
-// Every net passes one gradient check, heads and frame included.
+// Every net is its definition, heads and frame included, and so are its gradients.
 func TestGradients(t *testing.T) {
 	for _, c := range []actor.Config{
 		{Net: "dense", Frame: "board", Hidden: []int{7, 6}, Act: "tanh"},
@@ -55,10 +56,26 @@ func TestGradients(t *testing.T) {
 			must(t, err)
 			ws := m.Work(5)
 			r := rng.New(2).Rand()
-			for range 5 {
-				ws.Add(row(&r))
+			twin := reference.Actor{Net: c.Net, Frame: c.Frame, Act: c.Act, Hidden: c.Hidden, Separate: c.Separate,
+				Actions: in.Actions, Input: in.Input}
+			x := &reference.Mat{Rows: 5}
+			for range x.Rows {
+				obs, goal := row(&r)
+				ws.Add(obs, goal)
+				x.V = append(x.V, twin.Row(obs, goal)...)
 			}
-			nntest.Check(t, loss(ws, p, func() { ws.Forward(p) }, func() { ws.Backward(p) }))
+			x.Cols = len(x.V) / x.Rows
+			model := loss(ws, p, func() { ws.Forward(p) }, func() { ws.Backward(p) })
+			model.Twin = func(at func(string) []float64) float64 {
+				net := reference.Net{}
+				for _, part := range p.Parts {
+					w, cols := at(part.Name), part.Shape[len(part.Shape)-1]
+					net[part.Name] = &reference.Mat{Rows: len(w) / cols, Cols: cols, V: w}
+				}
+				logits, value := twin.Forward(&reference.Tape{}, net, x)
+				return weighed(logits.V, value.V)
+			}
+			nntest.Check(t, model)
 		})
 	}
 }
@@ -91,20 +108,11 @@ func loss(ws *actor.Work, p *nn.Params, forward, backward func()) nntest.Model {
 // lossOf weights every logit and value differently, so that no gradient can hide.
 func lossOf(ws *actor.Work, p *nn.Params, actions int, forward, backward func()) nntest.Model {
 	rows := ws.X.Rows()
-	weight := func(i int) float32 { return float32(i%7) - 2.5 }
 	return nntest.Model{
 		Params: []*nn.Params{p},
 		Loss: func() float64 {
 			forward()
-			sum := 0.
-			for i := range rows * actions {
-				x := float64(ws.Logits[i])
-				sum += float64(weight(i)) * x * (1 + x)
-			}
-			for i := range rows {
-				sum += float64(weight(i+3)) * float64(ws.Value[i])
-			}
-			return sum
+			return weighed(reference.Wide(ws.Logits[:rows*actions]), reference.Wide(ws.Value[:rows]))
 		},
 		Grad: func() {
 			forward()
@@ -118,6 +126,19 @@ func lossOf(ws *actor.Work, p *nn.Params, actions int, forward, backward func())
 			backward()
 		},
 	}
+}
+
+func weight(i int) float32 { return float32(i%7) - 2.5 }
+
+// weighed is the loss of outputs.
+func weighed(logits, value []float64) (sum float64) {
+	for i, x := range logits {
+		sum += float64(weight(i)) * x * (1 + x)
+	}
+	for i, v := range value {
+		sum += float64(weight(i+3)) * v
+	}
+	return sum
 }
 
 // The conv net's layers are checked in nn; here that the planes and the rest

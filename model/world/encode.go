@@ -122,18 +122,18 @@ func (m *Model) placeCols() int {
 	return cols
 }
 
-// sight is how far around a place agents are seen with their features, and wide
+// visible is how far around a place agents are seen with their features, and wide
 // how many cells along a side that is. It is further than the cells around a
 // place, since two who want the same cell may come from its two sides.
 const (
-	sight = 2
-	wide  = 2*sight + 1
+	visible = 2
+	wide    = 2*visible + 1
 )
 
-// far returns the number of cell among those in sight of centre, false if it is
+// far returns the number of cell among those visible from centre, false if it is
 // none of them.
 func (m *Model) far(centre, cell int) (int, bool) {
-	dy, dx := cell/m.Width-centre/m.Width+sight, cell%m.Width-centre%m.Width+sight
+	dy, dx := cell/m.Width-centre/m.Width+visible, cell%m.Width-centre%m.Width+visible
 	return dy*wide + dx, dy >= 0 && dy < wide && dx >= 0 && dx < wide
 }
 
@@ -145,7 +145,7 @@ func (m *Model) does(joint []int32, i int) int {
 	return m.Actions
 }
 
-// marked appends the agents in sight of a cell from column off on: where each is,
+// marked appends the agents visible from a cell from column off on: where each is,
 // its feature and its action.
 func (m *Model) marked(s *f32.Sparse, b *board, joint []int32, cell, off int) {
 	for i, c := range b.at {
@@ -157,7 +157,7 @@ func (m *Model) marked(s *f32.Sparse, b *board, joint []int32, cell, off int) {
 
 func (m *Model) markedCols() int { return wide * wide * len(m.Values) * (m.Actions + 1) }
 
-// pairs appends the agents in sight of agent i from column off on: where each is
+// pairs appends the agents visible from agent i from column off on: where each is
 // and what it does, apart for each of i's own actions, since two who swap cells or
 // want the same one meet.
 func (m *Model) pairs(s *f32.Sparse, b *board, joint []int32, i, off int) {
@@ -218,7 +218,7 @@ func (m *Model) agentRow(s *f32.Sparse, b, next *board, joint []int32, i int) {
 }
 
 // featured appends what an agent's row has in games with features: its own
-// feature with its action, the agents in sight with theirs, and the features that
+// feature with its action, the visible agents with theirs, and the features that
 // are the same for everyone apart for each kind of thing that vanishes anywhere.
 func (m *Model) featured(s *f32.Sparse, b, next *board, joint []int32, i, off int) {
 	acts := m.Actions + 1

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
 )
@@ -19,29 +20,31 @@ func adamParams(names ...string) *nn.Params {
 	return p
 }
 
-// The twin is the paper's algorithm in float64, with clipping before it.
+// The paper's algorithm in float64, with clipping before it and the decay of weights beside it.
 func TestAdamFollowsThePaper(t *testing.T) {
-	const lr, clip, b1, b2, eps, wd = 0.01, 2., 0.9, 0.999, 1e-8, 0.1
+	const lr, clip, decay = 0.01, 2., 0.1
 	p := adamParams("a", "b")
-	opt := nn.NewAdam(p, nn.AdamConfig{WeightDecay: wd})
-	w, m, v := wide(p.W), make([]float64, len(p.W)), make([]float64, len(p.W))
+	opt := nn.NewAdam(p, nn.AdamConfig{WeightDecay: decay})
+	net, twin := reference.Net{}, reference.Adam{Mean: reference.Net{}, Square: reference.Net{}, Eps: 1e-8}
+	for _, q := range p.Parts {
+		w, _ := p.At(q.Span)
+		for _, m := range []reference.Net{net, twin.Mean, twin.Square} {
+			m[q.Name] = reference.NewMat(1, len(w))
+		}
+		copy(net[q.Name].V, reference.Wide(w))
+	}
 	for step := range 20 {
-		sum := 0.
+		was := net.Clone()
 		for _, q := range p.Parts {
 			_, g := p.At(q.Span)
 			copy(g, random(len(g), q.Name+string(rune('a'+step))))
-			for _, x := range g {
-				sum += float64(x) * float64(x)
-			}
+			copy(net[q.Name].G, reference.Wide(g))
 		}
-		wantNorm := math.Sqrt(sum)
-		scale := math.Min(1, clip/wantNorm)
-		for i, x := range p.G {
-			g := scale * float64(x)
-			m[i] = b1*m[i] + (1-b1)*g
-			v[i] = b2*v[i] + (1-b2)*g*g
-			hm, hv := m[i]/(1-math.Pow(b1, float64(step+1))), v[i]/(1-math.Pow(b2, float64(step+1)))
-			w[i] -= lr * (hm/(math.Sqrt(hv)+eps) + wd*w[i])
+		wantNorm := twin.Step(net, lr, clip)
+		for name, m := range net {
+			for i, w := range was[name].V {
+				m.V[i] -= lr * decay * w
+			}
 		}
 		norm, err := opt.Step(lr, clip)
 		if err != nil || math.Abs(norm-wantNorm) > 1e-4 {
@@ -51,9 +54,12 @@ func TestAdamFollowsThePaper(t *testing.T) {
 			t.Fatal("Step left gradients")
 		}
 	}
-	for i := range w {
-		if math.Abs(w[i]-float64(p.W[i])) > 1e-5 {
-			t.Errorf("weight %d: %v, want %v", i, p.W[i], w[i])
+	for _, q := range p.Parts {
+		w, _ := p.At(q.Span)
+		for i, want := range net[q.Name].V {
+			if math.Abs(want-float64(w[i])) > 1e-5 {
+				t.Errorf("weight %d of %s: %v, want %v", i, q.Name, w[i], want)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/nn/nntest"
 	"github.com/hop-marl/hop/num/rng"
@@ -15,7 +16,8 @@ import (
 // window, one head after the other.
 func attentionTwin(l nn.Attention, at func(string) []float64, x []float64, seqs []nn.Span) []float64 {
 	rows := len(x) / l.D
-	qkv := affineTwin(x, at("l/qkv/w"), at("l/qkv/b"), rows, l.D, 3*l.D)
+	t := &reference.Tape{}
+	qkv := t.Affine(mat(x, rows), mat(at("l/qkv/w"), l.D), mat(at("l/qkv/b"), 1)).V
 	n, o := l.D/l.Heads, make([]float64, rows*l.D)
 	for _, s := range seqs {
 		for i := range s.Len {
@@ -37,7 +39,7 @@ func attentionTwin(l nn.Attention, at func(string) []float64, x []float64, seqs 
 			}
 		}
 	}
-	return affineTwin(o, at("l/out/w"), at("l/out/b"), rows, l.D, l.D)
+	return t.Affine(mat(o, rows), mat(at("l/out/w"), l.D), mat(at("l/out/b"), 1)).V
 }
 
 func TestAttentionIsItsDefinition(t *testing.T) {

@@ -4,37 +4,15 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/nn/nntest"
 	"github.com/hop-marl/hop/num/rng"
 )
 
-// convTwin is the definition: every output cell sums over the nine input cells
-// around it that exist.
 func convTwin(c nn.Conv3x3, x, w, b []float64, m int) []float64 {
-	y := make([]float64, m*c.H*c.W*c.Out)
-	for n := range m {
-		for r := range c.H {
-			for q := range c.W {
-				for o := range c.Out {
-					s := b[o]
-					for kr := range 3 {
-						for kq := range 3 {
-							ir, iq := r+kr-1, q+kq-1
-							if ir < 0 || ir >= c.H || iq < 0 || iq >= c.W {
-								continue
-							}
-							for i := range c.In {
-								s += x[((n*c.H+ir)*c.W+iq)*c.In+i] * w[((kr*3+kq)*c.In+i)*c.Out+o]
-							}
-						}
-					}
-					y[((n*c.H+r)*c.W+q)*c.Out+o] = actTwin(c.Act, s)
-				}
-			}
-		}
-	}
-	return y
+	t := &reference.Tape{}
+	return bend(t, c.Act, t.Conv3x3(mat(x, m), mat(w, 9*c.In), mat(b, 1), c.H, c.W, c.In))
 }
 
 func TestConvGradients(t *testing.T) {

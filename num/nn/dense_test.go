@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/nn/nntest"
@@ -59,7 +60,7 @@ func TestDenseGradients(t *testing.T) {
 						d.BackwardSparse(p, dy, &s, y)
 					}
 					model.Twin = func(at func(string) []float64) float64 {
-						return weigh64(denseTwin(d, wide(x), at("d/w"), at("d/b"), m), c)
+						return weigh64(denseTwin(d, reference.Wide(x), at("d/w"), at("d/b"), m), c)
 					}
 				}
 				nntest.Check(t, model)

@@ -66,7 +66,7 @@ func lossCases() []lossCase {
 		return func(x []float64, i int) float64 {
 			s := 0.
 			for j, v := range at(x, i) {
-				p := sigmoid64(v)
+				p := 1 / (1 + math.Exp(-v))
 				t := float64(bits[i*k+j])
 				c := 1.
 				if w != nil {

@@ -6,66 +6,53 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/nn/nntest"
 	"github.com/hop-marl/hop/num/rng"
 )
 
-// enterTwin returns row i's state before step t.
-func enterTwin(s nn.Seq, state []float64, t, i, h int) []float64 {
-	if s.Reset != nil && s.Reset[t*s.N+i] {
-		return make([]float64, h)
+// step is one of a recurrent layer.
+type step func(t *reference.Tape, x *reference.Mat, state []*reference.Mat) []*reference.Mat
+
+// unroll runs a recurrent layer over sequences: its state is zero where one begins, and stays
+// as it is where nobody is alive.
+func unroll(s nn.Seq, x []float64, state []*reference.Mat, step step) (y []float64) {
+	tape, each := &reference.Tape{}, len(x)/s.T
+	for t := range s.T {
+		now := slices.Clone(state)
+		for i, h := range now {
+			if s.Reset != nil {
+				now[i] = tape.Choose(s.Reset[t*s.N:(t+1)*s.N], reference.NewMat(h.Rows, h.Cols), h)
+			}
+		}
+		state = step(tape, mat(x[t*each:(t+1)*each], s.N), now)
+		for i := range state {
+			if s.Alive != nil {
+				state[i] = tape.Choose(s.Alive[t*s.N:(t+1)*s.N], state[i], now[i])
+			}
+		}
+		y = append(y, state[0].V...)
 	}
-	return slices.Clone(state[i*h : (i+1)*h])
+	return y
 }
 
 func lstmTwin(l nn.LSTM, at func(string) []float64, s nn.Seq) []float64 {
-	h, c := slices.Clone(at("h0")), slices.Clone(at("c0"))
-	var y []float64
-	for t := range s.T {
-		for i := range s.N {
-			hp, cp := enterTwin(s, h, t, i, l.H), enterTwin(s, c, t, i, l.H)
-			x := at("x")[(t*s.N+i)*l.In : (t*s.N+i+1)*l.In]
-			g := affineTwin(x, at("l/wx"), at("l/b"), 1, l.In, 4*l.H)
-			for j, v := range affineTwin(hp, at("l/wh"), nil, 1, l.H, 4*l.H) {
-				g[j] += v
-			}
-			for j := range l.H {
-				hn, cn := hp[j], cp[j]
-				if s.Alive == nil || s.Alive[t*s.N+i] {
-					cn = sigmoid64(g[l.H+j])*cp[j] + sigmoid64(g[j])*math.Tanh(g[2*l.H+j])
-					hn = sigmoid64(g[3*l.H+j]) * math.Tanh(cn)
-				}
-				h[i*l.H+j], c[i*l.H+j] = hn, cn
-			}
-		}
-		y = append(y, h...)
-	}
-	return y
+	net := reference.Net{"l/wx": mat(at("l/wx"), l.In), "l/wh": mat(at("l/wh"), l.H), "l/b": mat(at("l/b"), 1)}
+	return unroll(s, at("x"), []*reference.Mat{mat(at("h0"), s.N), mat(at("c0"), s.N)},
+		func(t *reference.Tape, x *reference.Mat, now []*reference.Mat) []*reference.Mat {
+			h, c := t.LSTM(net, "l", x, now[0], now[1])
+			return []*reference.Mat{h, c}
+		})
 }
 
 func gruTwin(l nn.GRU, at func(string) []float64, s nn.Seq) []float64 {
-	h := slices.Clone(at("h0"))
-	var y []float64
-	for t := range s.T {
-		for i := range s.N {
-			hp := enterTwin(s, h, t, i, l.H)
-			x := at("x")[(t*s.N+i)*l.In : (t*s.N+i+1)*l.In]
-			gx := affineTwin(x, at("l/wx"), at("l/bx"), 1, l.In, 3*l.H)
-			gh := affineTwin(hp, at("l/wh"), at("l/bh"), 1, l.H, 3*l.H)
-			for j := range l.H {
-				r, z := sigmoid64(gx[j]+gh[j]), sigmoid64(gx[l.H+j]+gh[l.H+j])
-				n := math.Tanh(gx[2*l.H+j] + r*gh[2*l.H+j])
-				h[i*l.H+j] = hp[j]
-				if s.Alive == nil || s.Alive[t*s.N+i] {
-					h[i*l.H+j] = (1-z)*n + z*hp[j]
-				}
-			}
-		}
-		y = append(y, h...)
-	}
-	return y
+	net := reference.Net{"l/wx": mat(at("l/wx"), l.In), "l/wh": mat(at("l/wh"), l.H), "l/bx": mat(at("l/bx"), 1), "l/bh": mat(at("l/bh"), 1)}
+	return unroll(s, at("x"), []*reference.Mat{mat(at("h0"), s.N)},
+		func(t *reference.Tape, x *reference.Mat, now []*reference.Mat) []*reference.Mat {
+			return []*reference.Mat{t.GRU(net, "l", x, now[0])}
+		})
 }
 
 // seqs are sequences without and with resets and dead rows.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
 )
@@ -127,7 +128,7 @@ func TestLinearRegressionReachesTheClosedForm(t *testing.T) {
 	b, _ := p.Find("l/b")
 	got, _ := p.At(w.Span)
 	bias, _ := p.At(b.Span)
-	for i, v := range append(wide(got), float64(bias[0])) {
+	for i, v := range append(reference.Wide(got), float64(bias[0])) {
 		if math.Abs(v-want[i]) > 1e-4 {
 			t.Errorf("coefficient %d: %v, want %v", i, v, want[i])
 		}

@@ -1,71 +1,40 @@
 package nn_test
 
 import (
-	"math"
 	"testing"
 
-	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/nn/nntest"
 	"github.com/hop-marl/hop/num/rng"
 )
 
-// The slow float64 twins of the layers, written from the definitions.
+// The slow float64 twins of the layers are those of audit/reference.
 
-func actTwin(a nn.Act, x float64) float64 {
-	switch a {
-	case nn.ReLU:
-		return math.Max(x, 0)
-	case nn.Tanh:
-		return math.Tanh(x)
-	}
-	return x
+// mat is x as a matrix of so many rows.
+func mat(x []float64, rows int) *reference.Mat {
+	return &reference.Mat{Rows: rows, Cols: len(x) / rows, V: x}
 }
 
-func sigmoid64(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-
-// affineTwin returns x[m][in] w[in][out] + b[out].
-func affineTwin(x, w, b []float64, m, in, out int) []float64 {
-	y := make([]float64, m*out)
-	for i := range m {
-		for j := range out {
-			s := 0.
-			if b != nil {
-				s = b[j]
-			}
-			for k := range in {
-				s += x[i*in+k] * w[k*out+j]
-			}
-			y[i*out+j] = s
-		}
+// bend puts y through an activation.
+func bend(t *reference.Tape, a nn.Act, y *reference.Mat) []float64 {
+	switch a {
+	case nn.ReLU:
+		y = t.ReLU(y)
+	case nn.Tanh:
+		y = t.Tanh(y)
 	}
-	return y
+	return y.V
 }
 
 func denseTwin(d nn.Dense, x, w, b []float64, m int) []float64 {
-	y := affineTwin(x, w, b, m, d.In, d.Out)
-	for i := range y {
-		y[i] = actTwin(d.Act, y[i])
-	}
-	return y
+	t := &reference.Tape{}
+	return bend(t, d.Act, t.Affine(mat(x, m), mat(w, d.In), mat(b, 1)))
 }
 
 // logSoftmaxTwin returns the log-probabilities of one row over the legal classes.
 func logSoftmaxTwin(x []float64, legal []bool) []float64 {
-	sum := 0.
-	for k, v := range x {
-		if legal == nil || legal[k] {
-			sum += math.Exp(v)
-		}
-	}
-	y := make([]float64, len(x))
-	for k, v := range x {
-		y[k] = v - math.Log(sum)
-		if legal != nil && !legal[k] {
-			y[k] = float64(f32.LogZero)
-		}
-	}
-	return y
+	return (&reference.Tape{}).LogSoftmax(mat(x, 1), legal).V
 }
 
 // random returns n standard normal numbers.
@@ -76,14 +45,6 @@ func random(n int, name string) []float32 {
 		x[i] = float32(r.Norm())
 	}
 	return x
-}
-
-func wide(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
 }
 
 // weigh is the loss of the layer tests: the sum of y times fixed random numbers,

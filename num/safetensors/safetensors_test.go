@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
 )
 
@@ -214,6 +215,29 @@ func TestBytesComeBack(t *testing.T) {
 	for name, want := range map[string]string{"n": `"n" is I64`, "gone": `"gone" is missing`} {
 		if _, err := g.Bytes(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Bytes(%q): %v, want %s", name, err, want)
+		}
+	}
+}
+
+// A stream that was saved goes on where it was; what is none is refused by name.
+func TestBinaryFormsComeBack(t *testing.T) {
+	r := rng.New(3).Rand()
+	r.Float64()
+	var f safetensors.File
+	if err := f.PutBinary("stream", &r); err != nil {
+		t.Fatal(err)
+	}
+	f.PutBytes("short", []byte{1})
+	var again rng.Rand
+	if err := f.Binary(&again, "stream"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := again.Float64(), r.Float64(); got != want {
+		t.Errorf("the stream goes on with %v, want %v", got, want)
+	}
+	for _, name := range []string{"short", "missing"} {
+		if err := f.Binary(&again, name); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: the error is %v, want one that names it", name, err)
 		}
 	}
 }

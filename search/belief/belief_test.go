@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/rng"
 )
@@ -56,13 +57,77 @@ func TestAllZeroResetsOnlyWhatIsPossible(t *testing.T) {
 	}
 }
 
-func TestSmoothingCountsLegalActionsOnly(t *testing.T) {
-	b := New(Config{Within: true, Smooth: .2}, 1, 1, 2)
-	b.Update(0, 0, like, []bool{false, true, false, true}, 1)
-	p, q := .8*.5+.1, .8*.25+.1
-	if got := b.At(0, 0); !near(got, []float64{p / (p + q), q / (p + q)}) {
-		t.Errorf("belief is %v, want %v", got, []float64{p / (p + q), q / (p + q)})
+// Lives of beliefs, of which some are masked, ablated or count evidence, are those of the
+// reference, which keeps one env.
+func TestBeliefsFollowTheDefinition(t *testing.T) {
+	const others, goals, actions = 2, 3, 4
+	for _, c := range []Config{
+		{Within: true, Across: true, Decay: .9, Count: "goal", Smooth: .2},
+		{Within: true, Across: true, Decay: .98, Count: "evidence", Smooth: .01},
+		{Within: true, Across: true, Decay: .98, Count: "goal"},
+		{Across: true, Decay: .9, Count: "goal", Smooth: .2},
+		{Within: true, Decay: .9, Count: "evidence", Smooth: .2},
+	} {
+		settings := reference.BeliefSettings{Within: c.Within, Across: c.Across, Decay: c.Decay, Smooth: c.Smooth, Count: c.Count}
+		prior := []float64{.5, .3, .2}
+		want := &reference.Beliefs{BeliefSettings: settings, New: prior}
+		b := New(c, 1, others, goals)
+		b.Meet(prior)
+		for range others {
+			want.B = append(want.B, slices.Clone(prior))
+			first := make([]float64, goals)
+			for g, p := range prior {
+				first[g] = p * goals * .5 / (1 - c.Decay)
+			}
+			want.C = append(want.C, first)
+		}
+		r := rng.New(4).Rand()
+		for episode := range 30 {
+			b.Start(0)
+			for j := range others {
+				want.Begin(j)
+				for range 5 {
+					probs, legal, action := draw(&r, goals, actions)
+					b.Update(0, j, probs, legal, action)
+					want.Did(j, probs, action)
+					if !near(b.At(0, j), want.B[j]) {
+						t.Fatalf("%+v, episode %d: the belief is %v, want %v", c, episode, b.At(0, j), want.B[j])
+					}
+				}
+				goal := r.IntN(goals+1) - 1
+				if goal < 0 {
+					goal = game.NoGoal
+				}
+				b.Over(0, j, goal)
+				want.Over(j, goal)
+				if !near(b.Counts(j), want.C[j]) {
+					t.Fatalf("%+v, episode %d: the counts are %v, want %v", c, episode, b.Counts(j), want.C[j])
+				}
+			}
+		}
 	}
+}
+
+// draw draws likelihoods over legal actions, of which the last goal excludes none, and what is done.
+func draw(r *rng.Rand, goals, actions int) (probs []float32, legal []bool, action int32) {
+	probs, legal = make([]float32, goals*actions), make([]bool, actions)
+	action = int32(r.IntN(actions))
+	for k := range legal {
+		legal[k] = k == int(action) || r.IntN(3) > 0
+	}
+	for g := range goals {
+		sum := float32(0)
+		for k, ok := range legal {
+			if ok && (g == goals-1 || r.IntN(2) == 0) {
+				probs[g*actions+k] = .1 + float32(r.Float64())
+				sum += probs[g*actions+k]
+			}
+		}
+		for k := range legal {
+			probs[g*actions+k] /= max(sum, 1e-9)
+		}
+	}
+	return probs, legal, action
 }
 
 func TestAgentsThatLeftTeachNothing(t *testing.T) {
@@ -71,29 +136,6 @@ func TestAgentsThatLeftTeachNothing(t *testing.T) {
 	b.Update(0, 0, like, []bool{true, true, true, false}, 3)
 	if got := b.At(0, 0); !near(got, []float64{.5, .5}) {
 		t.Errorf("belief is %v, want equal", got)
-	}
-}
-
-func TestCountsAreDiscounted(t *testing.T) {
-	b := New(Config{Across: true, Within: true, Decay: .98}, 1, 2, 2)
-	if c := b.Counts(0); !near(c, []float64{25, 25}) {
-		t.Fatalf("counts start at %v, want 0.5/(1-alpha) = 25", c)
-	}
-	b.Seen(0, 1)
-	b.Seen(0, 1)
-	b.Seen(0, game.NoGoal)
-	want := []float64{25 * .98 * .98, (25*.98+1)*.98 + 1}
-	if c := b.Counts(0); !near(c, want) {
-		t.Errorf("counts are %v, want %v", c, want)
-	}
-	b.Update(0, 0, like, all, 3)
-	b.Start(0)
-	sum := want[0] + want[1]
-	if got := b.At(0, 0); !near(got, []float64{want[0] / sum, want[1] / sum}) {
-		t.Errorf("the next episode starts at %v, want the counts", got)
-	}
-	if c := b.Counts(1); !near(c, []float64{25, 25}) {
-		t.Errorf("another co-player's counts are %v", c)
 	}
 }
 
@@ -106,19 +148,6 @@ func TestPriorMovesAsHOPs(t *testing.T) {
 	b.Start(0)
 	if got := b.At(0, 0)[0]; math.Abs(got-.648) > .001 {
 		t.Errorf("after 70 stags the prior is %v, want .648", got)
-	}
-}
-
-func TestAblationsSwitchOff(t *testing.T) {
-	b := New(Config{Within: false, Across: false, Decay: .9}, 1, 1, 2)
-	b.Update(0, 0, like, all, 3)
-	if got := b.At(0, 0); !near(got, []float64{.5, .5}) {
-		t.Errorf("with within off an action changed the belief to %v", got)
-	}
-	b.Seen(0, 1)
-	b.Start(0)
-	if got := b.At(0, 0); !near(got, []float64{.5, .5}) || !near(b.Counts(0), []float64{5, 5}) {
-		t.Errorf("with across off an episode changed the start to %v", got)
 	}
 }
 

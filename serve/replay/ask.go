@@ -15,7 +15,6 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/play"
-	"github.com/hop-marl/hop/lab/play/keys"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
@@ -413,7 +412,7 @@ func (t *Theatre) Choices(a Ask) (*Choices, error) {
 	}
 	spec := g.Spec()
 	c.Title, c.Game, c.Seats, c.Horizon = game.Label(g), spec.Name, spec.Seats, spec.Horizon
-	c.Actions, c.Keys = spec.Actions, keys.All(spec.Actions)
+	c.Actions, c.Keys = spec.Actions, play.Keys(spec.Actions)
 	for _, b := range g.Bots() {
 		c.Bots = append(c.Bots, Choice{b.Name, b.Doc})
 	}

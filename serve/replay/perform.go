@@ -7,8 +7,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab/play"
-	"github.com/hop-marl/hop/lab/play/keys"
-	"github.com/hop-marl/hop/num/wait"
+	"github.com/hop-marl/hop/num/cores"
 )
 
 // moment is what later looks need of one slot: a copy of its state, and what was played there.
@@ -20,7 +19,7 @@ type moment struct {
 // play plays an episode and sends it: its head, every step as soon as it is known, the regret of
 // each step where there is one, and what came of it.
 func (t *Theatre) play(ctx context.Context, a Ask, send emitter) error {
-	sc, err := wait.For(ctx, func() (*scene, error) { return t.guarded(ctx, a) })
+	sc, err := cores.Await(ctx, func() (*scene, error) { return t.guarded(ctx, a) })
 	if err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func (a *Ask) move(at int, ep *play.Episode) (int32, error) {
 func (sc *scene) head(a Ask, f *play.Frame, worlds []*world) head {
 	spec := sc.game.Spec()
 	h := head{
-		Title: f.Title, Episode: f.Episode, Game: spec.Name, Actions: spec.Actions, Keys: keys.All(spec.Actions), Goals: spec.Goals,
+		Title: f.Title, Episode: f.Episode, Game: spec.Name, Actions: spec.Actions, Keys: play.Keys(spec.Actions), Goals: spec.Goals,
 		Horizon: spec.Horizon, Height: f.Height, Width: f.Width, View: spec.View, Human: int(a.Human), Run: a.Run.Name, Step: a.Run.Step,
 		Seed: strconv.FormatUint(a.Seed, 10),
 	}

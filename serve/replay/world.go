@@ -49,16 +49,16 @@ func (sc *scene) worlds() []*world {
 
 // imagined is what a world model expected of a step, and where that was wrong.
 type imagined struct {
-	Cells   []dream  `json:"cells"`
-	Rewards []number `json:"rewards"` // [Seats] expected
-	Paid    []number `json:"paid"`    // [Seats] what was earned
-	Gone    []number `json:"gone"`    // [Seats] how likely each has left
-	Doubt   number   `json:"doubt"`   // how unsure it was of all of it
-	Wrong   []wrong  `json:"wrong,omitempty"`
+	Cells   []expectedCell `json:"cells"`
+	Rewards []number       `json:"rewards"` // [Seats] expected
+	Paid    []number       `json:"paid"`    // [Seats] what was earned
+	Gone    []number       `json:"gone"`    // [Seats] how likely each has left
+	Doubt   number         `json:"doubt"`   // how unsure it was of all of it
+	Wrong   []wrong        `json:"wrong,omitempty"`
 }
 
-// dream is what may stand on a cell.
-type dream struct {
+// expectedCell is what may stand on a cell.
+type expectedCell struct {
 	At     int        `json:"at"`
 	Seats  []likeSeat `json:"seats,omitempty"`
 	Things []likely   `json:"things,omitempty"`
@@ -105,7 +105,7 @@ func (w *world) imagine(m moment, after game.State, s game.Seat, rewards []float
 		out.Rewards[seat], out.Gone[seat] = number(w.next.Mean[i][0]), number(w.next.Gone[i][0])
 	}
 	for at := range w.spec.Obs.Height * w.spec.Obs.Width {
-		d := dream{At: at}
+		d := expectedCell{At: at}
 		for i := range planes {
 			p, was := w.next.Planes[at*planes+i], w.after[at*planes+i] != 0
 			seat, name := w.plane(i, int(s))

@@ -5,14 +5,12 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/hop-marl/hop/agent/a3c"
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/agent/hop/pretrained"
 	"github.com/hop-marl/hop/agent/influence"
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/agent/lola"
 	"github.com/hop-marl/hop/agent/ppo"
-	"github.com/hop-marl/hop/agent/pr2"
 	"github.com/hop-marl/hop/agent/rl2"
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
@@ -36,7 +34,7 @@ func minds() map[string]spec.MindEntry {
 			Audited(plain).Titled(title("PPO")).Plain().Imagining(),
 		"hop": spec.AddMind("infers what the others want, searches against it, learns from the search (HOP and HOP+)",
 			hop.Default, makeHOP).Check(checkHOP).Audited(fromSearch).Titled(spec.By(hop.Config.Title)),
-		"lola": spec.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(alone).
+		"lola": spec.AddMind("PPO that reckons with the others' next learning step (LOLA)", lola.Default, makeLOLA).Check(Alone).
 			Audited(spec.Audit{Weights: true, Update: updated(lola.Reference)}).Titled(title("LOLA")).
 			Bred("opponent-learning awareness (Foerster et al. 2018)", false),
 		"rl2": spec.AddMind("recurrent PPO that learns over trials, several episodes among the same co-players (RL^2)",
@@ -44,10 +42,6 @@ func minds() map[string]spec.MindEntry {
 		"influence": spec.AddMind("PPO that is paid for changing what the others do", influence.Default, makeInfluence).
 			Check(checkInfluence).Audited(spec.Audit{Update: updated(influence.Reference), Amplify: loud}).Titled(title("PPO paid for influence")).
 			Bred("paid for social influence (Jaques et al. 2019)", true),
-		"a3c": spec.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
-			a3c.Default, makeA3C).Check(forgetful).Titled(title("A3C")),
-		"pr2": spec.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
-			pr2.Default, makePR2).Check(alone).Titled(title("PR2")),
 	}
 }
 
@@ -128,54 +122,13 @@ func makeLOLA(c lola.Config, m spec.Making) ([]learner.Mind, error) {
 	return lola.New(c, m.PPO, list)
 }
 
-func makeA3C(c a3c.Config, m spec.Making) ([]learner.Mind, error) {
-	list, err := brains(m)
-	if err != nil {
-		return nil, err
-	}
-	var minds []learner.Mind
-	for _, b := range list {
-		x, err := a3c.New(c, m.PPO, b)
-		if err != nil {
-			return nil, err
-		}
-		minds = append(minds, x)
-	}
-	return minds, nil
-}
-
-func makePR2(c pr2.Config, m spec.Making) ([]learner.Mind, error) {
-	list, err := brains(m)
-	if err != nil {
-		return nil, err
-	}
-	var minds []learner.Mind
-	for i, b := range list {
-		sp := m.Game.Spec()
-		x, err := pr2.New(c, m.PPO, m.Actor, spec.Input(sp), sp.Seats, b, m.Stream(i))
-		if err != nil {
-			return nil, fmt.Errorf("mind %d: %w", i, err)
-		}
-		minds = append(minds, x)
-	}
-	return minds, nil
-}
-
-// forgetful is what minds need that learn from single rows: a network without an LSTM.
-func forgetful(_ any, s *spec.Spec, _ game.Game) error {
-	if s.Actor.LSTM > 0 {
-		return config.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
-	}
-	return nil
-}
-
 // checkInfluence refuses games that hide co-players: influence on who is not seen cannot be told.
 func checkInfluence(params any, s *spec.Spec, g game.Game) error {
 	if g != nil && g.Spec().View > 0 {
 		return config.Bad("game.view", g.Spec().View, "0, because mind is influence, which is paid for what "+
 			"co-players do that may be out of view")
 	}
-	return alone(params, s, g)
+	return Alone(params, s, g)
 }
 
 func makeInfluence(c influence.Config, m spec.Making) ([]learner.Mind, error) {
@@ -195,8 +148,9 @@ func makeInfluence(c influence.Config, m spec.Making) ([]learner.Mind, error) {
 	return minds, nil
 }
 
-// alone is what minds need that read each other: a network each, without an LSTM.
-func alone(_ any, s *spec.Spec, g game.Game) error {
+// Alone is what minds need that read each other: a network each, without an LSTM. It is a check
+// for spec.MindEntry.
+func Alone(_ any, s *spec.Spec, g game.Game) error {
 	switch {
 	case s.Actor.LSTM > 0:
 		return config.Bad("actor.lstm", s.Actor.LSTM, "0, because mind is "+s.Mind.Name)
@@ -240,7 +194,7 @@ func makeHOP(c hop.Config, m spec.Making) ([]learner.Mind, error) {
 // checkHOP holds the settings of planners against the rest of a spec.
 func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	c := params.(*hop.Config)
-	if err := alone(nil, s, g); err != nil && len(s.Train.Brains) == 0 {
+	if err := Alone(nil, s, g); err != nil && len(s.Train.Brains) == 0 {
 		return err
 	}
 	_, agents := s.Groups(g)

@@ -57,7 +57,7 @@ func TestRandomSpecs(t *testing.T) {
 	if tries > 10*count {
 		t.Errorf("only %d of %d specs are valid: the test draws badly", count, tries)
 	}
-	for _, name := range append(registry.New().PlainGames(), "mind ppo", "mind hop", "mind lola", "mind influence", "mind a3c", "mind pr2") {
+	for _, name := range append(registry.New().PlainGames(), "mind ppo", "mind hop", "mind lola", "mind influence") {
 		if drawn[name] == 0 && count >= 40 {
 			t.Errorf("%s was never drawn", name)
 		}
@@ -242,7 +242,7 @@ type drawing struct {
 
 // valid draws specs of a game until one is valid, and returns how many that took.
 func (d *drawing) valid(game string) (spec.Spec, int) {
-	mind := d.oneOf("hop", "hop", "hop", "ppo", "ppo", "lola", "influence", "a3c", "pr2", "rl2")
+	mind := d.oneOf("hop", "hop", "hop", "ppo", "ppo", "lola", "influence", "rl2")
 	if game == "cartpole" {
 		mind = "ppo" // the others need somebody to play with
 	}
@@ -286,7 +286,7 @@ var sizes = map[string][2]int{
 
 // widths are layers, by field.
 var widths = map[string]string{
-	"actor.hidden": "[6]", "moa.hidden": "[6,5]", "influence.hidden": "[5]", "pr2.hidden": "[5]",
+	"actor.hidden": "[6]", "moa.hidden": "[6,5]", "influence.hidden": "[5]",
 	"imagine.model.hidden": "[5]", "imagine.model.dense": "[5]",
 }
 

@@ -102,7 +102,11 @@ func (s *Spec) decode(n *yaml.Node, under []string, based bool) error {
 	if m := value(n, "mind"); m != nil && m.Value != s.Mind.Name {
 		fresh, err := s.reg.NewMind(m.Value)
 		if err != nil {
-			errs = append(errs, &config.Fault{Path: "mind", Value: m.Value, Want: among(m.Value, s.reg.MindNames()), Line: m.Line})
+			want := among(m.Value, s.reg.MindNames())
+			if meant(m.Value, s.reg.MindNames()) == "" {
+				want += "; minds of another program, such as examples/baselines, need that program"
+			}
+			errs = append(errs, &config.Fault{Path: "mind", Value: m.Value, Want: want, Line: m.Line})
 		} else {
 			s.Mind = fresh
 		}

@@ -219,7 +219,8 @@ func TestBlocksOfAnotherMindAreRefused(t *testing.T) {
 func TestMistypedNamesAreSuggested(t *testing.T) {
 	reg := registry.New()
 	for _, c := range []struct{ text, set, want string }{
-		{"mind: hopp", "", "line 1: mind is hopp, want one of a3c, hop, influence, lola, ppo, pr2, rl2; did you mean hop?"},
+		{"mind: theirs", "", "lola, ppo, rl2; minds of another program, such as examples/baselines, need that program"},
+		{"mind: hopp", "", "line 1: mind is hopp, want one of hop, influence, lola, ppo, rl2; did you mean hop?"},
 		{"game: {name: staghnut}", "", "line 1: game.name is staghnut, want one of"},
 		{"game: {name: staghnut}", "", "did you mean staghunt?"},
 		{"game: {sise: 4}", "", "did you mean game.size?"},

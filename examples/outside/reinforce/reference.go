@@ -21,7 +21,7 @@ func update(c Config, in reference.Adding) (reference.Net, error) {
 	}
 	w, baseline, ro := net["w"].V, net["baseline"].V, in.Window.Rollout
 	for _, a := range in.Agents {
-		earned := reference.Earned(ro, a, in.Window.Rewards)
+		earned := in.Window.Earned(a)
 		for n := range ro.Envs {
 			g, known := 0., false
 			for t := ro.Steps - 1; t >= 0; t-- {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/plot"
-	"github.com/hop-marl/hop/train/pretrain/sketch"
 )
 
 const (
@@ -29,19 +28,19 @@ func (j *WorldScores) picture(m *world.Model) (*plot.Figure, error) {
 	}
 	s, where := j.seen()
 	cases := s.Worst
-	board := sketch.Board{Height: m.Height, Width: m.Width, Planes: m.Planes, Agents: m.Agents, Side: side}
+	board := sketch{Height: m.Height, Width: m.Width, Planes: m.Planes, Agents: m.Agents, Side: side}
 	wide, tall := m.Width*side+gap, m.Height*side+3*titleHeight+gap
 	img := image.NewRGBA(image.Rect(0, 0, gap+wide*len(titles), titleHeight+gap+tall*max(len(cases), 1)))
 	draw.Draw(img, img.Bounds(), image.White, image.Point{}, draw.Src)
 	at := gap
 	for i, name := range j.Planes {
-		sketch.Square(img, image.Rect(at, 3, at+10, 13), board.Colour(i), 1)
-		at = sketch.Label(img, at+14, 12, name) + 12
+		square(img, image.Rect(at, 3, at+10, 13), board.colour(i), 1)
+		at = label(img, at+14, 12, name) + 12
 	}
 	for i, c := range cases {
 		y := titleHeight + gap + i*tall
-		sketch.Label(img, gap, y+10, fmt.Sprintf("%d: actions %v, rewards %s, expected %s", i+1, c.Joint, short32(c.Reward), short32(c.Mean)))
-		sketch.Label(img, gap, y+titleHeight+10, cmp.Or(c.What, "right"))
+		label(img, gap, y+10, fmt.Sprintf("%d: actions %v, rewards %s, expected %s", i+1, c.Joint, short32(c.Reward), short32(c.Mean)))
+		label(img, gap, y+titleHeight+10, cmp.Or(c.What, "right"))
 		panels := [][]float32{c.Before, c.True, c.Raw, nil}
 		errs := [][]float32{nil, nil, nil, c.Raw}
 		if j.Beside != nil {
@@ -49,12 +48,12 @@ func (j *WorldScores) picture(m *world.Model) (*plot.Figure, error) {
 		}
 		for k, title := range titles {
 			x := gap + k*wide
-			sketch.Label(img, x, y+2*titleHeight+10, title)
+			label(img, x, y+2*titleHeight+10, title)
 			at := image.Pt(x, y+3*titleHeight)
 			if errs[k] != nil {
-				board.Errors(img, at, errs[k], c.True)
+				board.errors(img, at, errs[k], c.True)
 			} else {
-				board.Draw(img, at, panels[k])
+				board.paint(img, at, panels[k])
 			}
 		}
 	}

@@ -21,6 +21,10 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 )
 
+// Registry makes what specs can name. Tests of a program that has games or learners of its own
+// put its registry here.
+var Registry = registry.New
+
 // Small is a spec of a PPO run of a second or less; what follows goes into its
 // train block.
 func Small(more string) string {
@@ -51,9 +55,9 @@ imagine: {on: true, trust: 0, refresh: 2, length: 8, steps: 4, batch: 64, rows: 
 train: {envs: 16, window: 16, save: 1000, steps: 2500}
 `
 
-// Dreaming is a spec of a short run in which each agent imagines for itself, among
+// ImaginingAlone is a spec of a short run in which each agent imagines for itself, among
 // others who act as its model of them says.
-const Dreaming = `
+const ImaginingAlone = `
 mind: hop
 own: ppo
 actor: {hidden: [16]}
@@ -77,7 +81,7 @@ func With(t testing.TB, text string, sets ...string) string {
 // Parse reads a spec and sets fields.
 func Parse(t testing.TB, text string, sets ...string) *spec.Spec {
 	t.Helper()
-	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", sets)
+	s, err := Registry().Parse([]byte(text), "test.yaml", "test", sets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +147,7 @@ func Try(t testing.TB, text string, seed uint64, workers int, change func(p *tra
 // holds some words.
 func Refused(t testing.TB, want, text string, sets ...string) {
 	t.Helper()
-	s, err := registry.New().Parse([]byte(text), "test.yaml", "test", sets)
+	s, err := Registry().Parse([]byte(text), "test.yaml", "test", sets)
 	if err == nil {
 		_, err = s.Build(1, spec.Machine{Workers: 1})
 	}

@@ -1,0 +1,168 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hop-marl/hop/audit/record"
+	"github.com/hop-marl/hop/num/check"
+)
+
+// question is one that recordings may answer.
+type question struct {
+	step          int
+	check, module string
+	needs         func(r *recorded) bool              // nil: nothing that a recording may lack
+	missing       string                              // what is said without it
+	all           func(s set, f *check.Finding)       // asks all recordings together
+	each          func(r *recorded, f *check.Finding) // or every one: the worst answer counts
+}
+
+// What to record for questions that could not be asked.
+const (
+	needNets     = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
+	needRows     = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
+	needSure     = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
+	needColumn   = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
+	needGae      = "Advantages cannot be computed again: hand gamma, lam, values, rewards and advantages (or returns) to rec.batch."
+	needPolicy   = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
+	needMasks    = "Masks are not recorded: the environment gives none, in observations or in infos."
+	needOthers   = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
+	needWorld    = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
+	needAfter    = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
+	needCopies   = "One environment is recorded: with several, rec.wrap each of them."
+	needOneAgent = "There is one learner: nothing to compare."
+)
+
+func has(columns ...string) func(r *recorded) bool {
+	return func(r *recorded) bool {
+		return slices.ContainsFunc(r.Batches, func(b record.Batch) bool {
+			return !slices.ContainsFunc(columns, func(c string) bool { return b.Col[c] == nil })
+		})
+	}
+}
+
+func column(name string) string { return fmt.Sprintf(needColumn, name, name) }
+
+func anyNets(r *recorded) bool    { return len(r.Nets) > 0 }
+func anyBatches(r *recorded) bool { return len(r.Batches) > 0 }
+func anyProbs(r *recorded) bool   { return r.Probs.Width > 0 }
+
+// questions in the order of the audit's procedure, of what was played first, then of what was
+// learnt from it; of several that name the same module the first one speaks for all, so what
+// explains others comes before them.
+var questions = []question{
+	{0, "earnings by agent", "", nil, "", set.order, nil},
+	{1, "earnings by place", "game", func(r *recorded) bool { return r.Seat != nil },
+		"Seats are not recorded (seats, [T][A]), so name and place cannot be told apart.", set.place, nil},
+	{3, "rows are the agent's own", "buffers", func(r *recorded) bool { return r.Obs != nil },
+		"Observations are not recorded (obs, [T][A]...), so copied rows cannot be found.", set.identity, nil},
+	{3, "rows after exit", "buffers", nil, "", set.afterExit, nil},
+	{3, "rewards after exit", "buffers", nil, "", set.rewards, nil},
+	{3, "actions", "rollout", nil, "", set.actions, nil},
+	{3, "legal actions", "rollout", func(r *recorded) bool { return r.Legal != nil },
+		"Masks are not recorded (legal, [T][A][K]).", set.legal, nil},
+	{3, "ends of episodes", "buffers", func(r *recorded) bool { return r.Done != nil },
+		"Exits are not recorded (dones, [T][A]), so cuts and exits cannot be told apart.", set.cuts, nil},
+	{3, "last observation", "rollout", func(r *recorded) bool { return r.Obs != nil && r.Next != nil },
+		"Next observations are not recorded (obs and next_obs), so last ones cannot be compared.", set.lastObs, nil},
+	{3, "ego order", "rollout", func(r *recorded) bool { return r.Joint != nil && r.Obs != nil && len(r.Shape) == 3 },
+		"Planes (obs, [T][A][P][H][W]) and joint actions (joint, [T][A][A]) are not both recorded.", set.ego, nil},
+	{3, "labels", "buffers", func(r *recorded) bool { return r.Label != nil },
+		"Labels are not recorded (labels, [T][A]).", set.labels, nil},
+	{3, "goal series", "buffers", func(r *recorded) bool { return r.Goal != nil },
+		"Goals are not recorded (goals, [T][A][D]).", set.goals, nil},
+
+	{2, "networks of their own", "spec", anyNets, needNets, nil, (*recorded).ownNetworks},
+	{2, "networks start apart", "spec", anyNets, needNets, nil, (*recorded).startApart},
+	{2, "the optimiser holds every parameter", check.PPO, anyNets, needNets, nil, (*recorded).held},
+	{2, "every layer learns", check.PPO, anyNets, needNets, nil, (*recorded).layers},
+	{2, "rates and gradients", check.PPO, anyNets, needNets, nil, (*recorded).rates},
+	{2, "gradients are cleared", check.PPO, anyNets, needNets, nil, (*recorded).cleared},
+	{2, "updates by agent", check.PPO, anyNets, needNets, nil, (*recorded).updatesByAgent},
+	{2, "weights change by the own optimiser only", "spec", anyNets, needNets, nil, (*recorded).outside},
+	{3, "learnt actions", "buffers", has("actions"), column("actions"), nil, (*recorded).learntActions},
+	{2, "every agent learns from its own rows", "buffers", anyBatches, needRows, nil, (*recorded).ownRows},
+	{2, "learnt rows after exit", "buffers", anyBatches, needRows, nil, (*recorded).afterExit},
+	{2, "learnt rows were played", "buffers", anyBatches, needRows, nil, (*recorded).wasPlayed},
+	{2, "rows by agent", "buffers", anyBatches, needRows, nil, (*recorded).rowsByAgent},
+	{2, "rows are learnt from once", "buffers", has("logprobs"), column("logprobs"), nil, (*recorded).once},
+	{3, "copies start apart", "rollout", func(r *recorded) bool { return r.Env != nil && r.Obs != nil }, needCopies, nil,
+		(*recorded).copiesApart},
+	{3, "learnt rewards", "buffers", has("rewards"), column("rewards"), nil, (*recorded).learntRewards},
+	{3, "learnt ends", "buffers", has("dones"), column("dones"), nil, (*recorded).learntEnds},
+	{4, "the policy is the network's", check.PPO, func(r *recorded) bool { return r.Logits.Width > 0 }, needPolicy, nil, (*recorded).softmax},
+	{4, "the policy keeps to masks", check.PPO, func(r *recorded) bool { return anyProbs(r) && r.Legal != nil }, needPolicy + " " + needMasks,
+		nil, (*recorded).keepsMasks},
+	{4, "actions follow the policy", "rollout", anyProbs, needPolicy, nil, (*recorded).draws},
+	{4, "old log-probabilities", check.PPO, has("logprobs"), column("logprobs"), nil, (*recorded).oldLogprobs},
+	{4, "new log-probabilities", check.PPO, has("logprobs", "new_logprobs"), column("new_logprobs"), nil, (*recorded).newLogprobs},
+	{4, "values", check.PPO, has("values"), column("values"), nil, (*recorded).valuesDiffer},
+	{4, "advantages", check.PPO, (*recorded).anyGae, needGae, nil, (*recorded).advantages},
+	{4, "returns", check.PPO, has("returns", "values", "advantages"), column("returns"), nil, (*recorded).returns},
+	{4, "updates follow advantages", check.PPO, has("after_logprobs", "logprobs", "advantages"), needAfter, nil, (*recorded).raised},
+	{4, "values follow returns", check.PPO, has("after_values", "values", "returns"), needAfter, nil, (*recorded).valued},
+	{4, "predictions of others", "moa", func(r *recorded) bool { return r.MOA.Width > 0 }, needOthers, nil, (*recorded).others},
+	{4, "predictions of the world", "world", func(r *recorded) bool { return len(r.WorldRow) > 0 }, needWorld, nil, (*recorded).world},
+}
+
+// Recorded asks all that recordings allow: runs of the same agents, or one. What could not be
+// asked, for want of an array, says so, in one sentence for all that want the same.
+func Recorded(subject string, ds []*record.Trajectories) (*check.Report, error) {
+	var list []*recorded
+	for _, d := range ds {
+		r, err := record.ReadLearners(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &recorded{r})
+	}
+	report := &check.Report{Subject: subject}
+	report.Conclude()
+	said := map[string]int{} // where in the report a sentence about what is missing stands
+	for _, q := range questions {
+		f := q.answer(list)
+		if at, known := said[f.Says]; known && f.Status == check.NotAsked {
+			report.Findings[at].Check += ", " + f.Check
+			continue
+		}
+		if f.Status == check.NotAsked {
+			said[f.Says] = len(report.Findings)
+		}
+		report.Add(f)
+	}
+	return report, nil
+}
+
+// answer is what recordings say; those that lack something are not asked.
+func (q question) answer(list []*recorded) check.Finding {
+	worst := check.Finding{Step: q.step, Check: q.check, Module: q.module, Status: check.NotAsked, Says: q.missing}
+	take := func(name string, ask func(f *check.Finding)) {
+		f := check.Finding{Step: q.step, Check: q.check, Module: q.module}
+		if ask(&f); f.Rows == 0 && f.Status == check.Pass {
+			f.Status = check.NotAsked
+		}
+		if f.Status > check.Pass && name != "" {
+			f.Says = name + ": " + f.Says
+		}
+		if f.Status > worst.Status || f.Status == worst.Status && worst.Rows == 0 {
+			worst = f
+		}
+	}
+	var s set
+	for _, r := range list {
+		switch {
+		case q.needs != nil && !q.needs(r):
+		case q.all != nil:
+			s = append(s, r.Trajectories)
+		case len(list) == 1:
+			take("", func(f *check.Finding) { q.each(r, f) })
+		default:
+			take(r.Name, func(f *check.Finding) { q.each(r, f) })
+		}
+	}
+	if q.all != nil && len(s) == len(list) {
+		take("", func(f *check.Finding) { q.all(s, f) })
+	}
+	return worst
+}

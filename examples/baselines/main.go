@@ -1,0 +1,38 @@
+// Command baselines is hop with two more learners, baselines of HOP's paper: A3C and PR2.
+// They use nothing that is not open to everybody's learners.
+package main
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/hop-marl/hop/cmd/cli"
+	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
+
+	"example.org/baselines/a3c"
+	"example.org/baselines/pr2"
+)
+
+//go:embed presets/*.yaml
+var presets embed.FS
+
+func main() { cli.Main(newRegistry()) }
+
+// title is what reports call agents of any settings.
+func title(text string) func(any) string { return func(any) string { return text } }
+
+// newRegistry returns what hop comes with, the two learners and their presets.
+func newRegistry() *spec.Registry {
+	reg := registry.New()
+	reg.Minds["a3c"] = spec.AddMind("advantage actor-critic with returns of n steps, its workers in turn (A3C)",
+		a3c.Default, a3c.New).Check(a3c.Check).Titled(title("A3C"))
+	reg.Minds["pr2"] = spec.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
+		pr2.Default, pr2.New).Check(registry.Alone).Titled(title("PR2"))
+	files, err := fs.Sub(presets, "presets")
+	if err != nil {
+		panic("baselines: the presets are not embedded")
+	}
+	reg.AddPresets(files)
+	return reg
+}
