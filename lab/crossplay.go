@@ -9,26 +9,30 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab/report/cross"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// CrossConfig says who plays with whom. Its tags are those of the command's flags.
+// CrossConfig says who plays with whom.
 type CrossConfig struct {
-	Entries  []string              `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
-	Game     string                `help:"Name of the game; default: that of the first run, or staghunt." default:""`
-	Set      []string              `help:"Set a parameter, such as game.stags=2; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Episodes int                   `help:"Starts of each pair; each is played from every seat." default:"1000"`
-	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
-	Greedy   bool                  `help:"Trained agents take their likeliest action."`
-	Split    bool                  `help:"Every seed of a run is an entry of its own."`
-	Runs     string                `help:"Where presets trained before are looked for." default:"runs" type:"path"`
-	Planner  []string              `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Workers  int                   `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	Progress func(done, total int) `kong:"-"`
+	Entries  []string              `yaml:"entries" doc:"who plays: folders that hop train made, presets trained before, bots, plan-infer, plan or br" unit:"PRESET|RUN|WHO" need:"yes" flag:"-"`
+	Game     string                `yaml:"game" doc:"name of the game; none: that of the first run, or staghunt" unit:"NAME"`
+	Set      []string              `yaml:"set" doc:"set a parameter, such as game.stags=2; repeatable" unit:"PATH=VALUE" flag:"each"`
+	Episodes int                   `yaml:"episodes" doc:"starts of each pair; each is played from every seat" range:"1.."`
+	Seed     uint64                `yaml:"seed" doc:"all random numbers follow from it"`
+	Greedy   bool                  `yaml:"greedy" doc:"trained agents take their likeliest action"`
+	Split    bool                  `yaml:"split" doc:"every seed of a run is an entry of its own"`
+	Runs     string                `yaml:"runs" doc:"where presets trained before are looked for" flag:"file"`
+	Planner  []string              `yaml:"planner" doc:"set a field of planners, such as plan.sims=200; repeatable" unit:"PATH=VALUE" flag:"each"`
+	Workers  int                   `yaml:"workers" doc:"cores to use; 0: all; numbers do not depend on it" range:"0.."`
+	Progress func(done, total int) `yaml:"-"`
 }
+
+// DefaultCross returns what is usual; who plays is for its user to say.
+func DefaultCross() CrossConfig { return CrossConfig{Episodes: 1000, Seed: 1, Runs: "runs"} }
 
 // crossing is a cross-play under way.
 type crossing struct {
@@ -38,10 +42,10 @@ type crossing struct {
 
 // Crossplay lets each entry take one seat in a team of each entry, all from the same
 // starts.
-func (l *Lab) Crossplay(ctx context.Context, config CrossConfig) (*cross.Table, game.Game, error) {
-	c := &crossing{l, config}
-	if c.Episodes < 1 {
-		return nil, nil, Misused("--episodes %d, want at least 1", c.Episodes)
+func (l *Lab) Crossplay(ctx context.Context, ask CrossConfig) (*cross.Table, game.Game, error) {
+	c := &crossing{l, ask}
+	if err := config.Check(ask); err != nil {
+		return nil, nil, Misuse{err}
 	}
 	g, entries, err := c.enter()
 	if err != nil {

@@ -11,24 +11,22 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// PythonEnv is the flag that names an environment in Python: short for the game python
-// and its parameter game.env.
-type PythonEnv struct {
-	Env string `help:"Play a PettingZoo environment in Python: MODULE:FUNCTION, a function that makes it (docs/environments.md)." placeholder:"MODULE:FUNCTION"`
-}
+// PythonEnv names an environment in Python, MODULE:FUNCTION: short for the game python and
+// its parameter game.env; "": none.
+type PythonEnv string
 
 // Named returns the game that is played and its parameters.
 func (e PythonEnv) Named(name string, sets []string) (string, []string) {
-	if e.Env == "" {
+	if e == "" {
 		return name, sets
 	}
-	return "python", slices.Concat([]string{"game.env=" + e.Env}, sets)
+	return "python", slices.Concat([]string{"game.env=" + string(e)}, sets)
 }
 
 // Preset returns what is trained, and with which settings: of a preset that has a
 // variant for environments, NAME-env, that one.
 func (e PythonEnv) Preset(reg *spec.Registry, what string, sets []string) (string, []string) {
-	if e.Env == "" {
+	if e == "" {
 		return what, sets
 	}
 	if what == "hop+main" { // nothing was named
@@ -37,7 +35,7 @@ func (e PythonEnv) Preset(reg *spec.Registry, what string, sets []string) (strin
 	if slices.Contains(reg.PresetNames(), what+"-env") {
 		what += "-env"
 	}
-	return what, slices.Concat([]string{"game.name=python", "game.env=" + e.Env}, sets)
+	return what, slices.Concat([]string{"game.name=python", "game.env=" + string(e)}, sets)
 }
 
 // packages returns the versions of what a spec's game is made of, if another program

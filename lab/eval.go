@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/rng"
@@ -16,17 +18,23 @@ import (
 	"github.com/hop-marl/hop/train/eval"
 )
 
-// EvalConfig says who plays how often. Its tags are those of the command's flags.
+// EvalConfig says who plays how often.
 type EvalConfig struct {
-	Team     []string              `help:"@eval_team" required:"" placeholder:"WHO"`
-	Episodes int                   `help:"How many episodes to play." default:"10000"`
-	Seed     uint64                `help:"All random numbers follow from it." default:"1"`
-	Workers  int                   `help:"How many cores to use; 0: all. The result is the same." default:"0"`
-	FixSeat  bool                  `help:"Do not deal the team to seats anew each episode."`
-	Focal    int                   `help:"@eval_focal" default:"-1" placeholder:"N"`
-	Planner  []string              `help:"Set a field of planners, such as plan.sims=200; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Progress func(done, total int) `kong:"-"`
+	Team     []string              `yaml:"team" doc:"one bot a seat, or one for all (hop list bots); also br, the best response; plan, the untrained planner, which knows the others' bots; plan-infer, which infers them; plan-paper, with HOP's settings" unit:"WHO" need:"yes"`
+	Episodes int                   `yaml:"episodes" doc:"how many episodes to play" range:"1.."`
+	Seed     uint64                `yaml:"seed" doc:"all random numbers follow from it"`
+	Workers  int                   `yaml:"workers" doc:"cores to use; 0: all; the result is the same" range:"0.."`
+	FixSeat  bool                  `yaml:"fix_seat" doc:"do not deal the team to seats anew each episode"`
+	Focal    int                   `yaml:"focal" doc:"member, from 0, whose regret against the best response is reported; -1: the one that is no bot, unless two or more co-players act at random, which takes long to solve" unit:"N"`
+	Planner  []string              `yaml:"planner" doc:"set a field of planners, such as plan.sims=200; repeatable" unit:"PATH=VALUE" flag:"each"`
+	Progress func(done, total int) `yaml:"-"`
 }
+
+// DefaultEval returns what is usual; who plays is for its user to say.
+func DefaultEval() EvalConfig { return EvalConfig{Episodes: 10_000, Seed: 1, Focal: -1} }
+
+// Validate returns everything that is wrong, joined.
+func (c EvalConfig) Validate() error { return config.Check(c) }
 
 // Seat is what one member got.
 type Seat struct {
@@ -64,8 +72,8 @@ type Lost struct {
 
 // Eval plays a team and counts what it gets.
 func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
-	if c.Episodes < 1 {
-		return nil, Misused("--episodes %d, want at least 1", c.Episodes)
+	if err := c.Validate(); err != nil {
+		return nil, Misuse{err}
 	}
 	members, err := Team(g, c.Team, c.Planner...)
 	if err != nil {
@@ -166,14 +174,26 @@ func (r *regret) add(ep rollout.Episode) {
 	r.loss.Add(v.Loss)
 }
 
-// SolveConfig says whom to respond to. Its tags are those of the command's flags.
+// SolveConfig says whom to respond to.
 type SolveConfig struct {
-	VS       []string              `name:"vs" help:"The co-players, one bot for each other seat." required:"" placeholder:"BOT"`
-	Episodes int                   `help:"Starts to average over." default:"100"`
-	Seed     uint64                `help:"All random numbers follow from it; the starts are those of a focal hop eval with this seed." default:"1"`
-	Discount float64               `help:"Of rewards, per step." default:"1"`
-	Check    bool                  `help:"Also play the best response from the same starts: it must get its value."`
-	Progress func(done, total int) `kong:"-"`
+	VS       []string              `yaml:"vs" doc:"the co-players, one bot for each other seat" unit:"BOT" need:"yes"`
+	Episodes int                   `yaml:"episodes" doc:"starts to average over" range:"1.."`
+	Seed     uint64                `yaml:"seed" doc:"all random numbers follow from it; the starts are those of a focal hop eval with this seed"`
+	Discount float64               `yaml:"discount" doc:"of rewards, per step"`
+	Check    bool                  `yaml:"check" doc:"also play the best response from the same starts: it must get its value"`
+	Progress func(done, total int) `yaml:"-"`
+}
+
+// DefaultSolve returns what is usual; whom to respond to is for its user to say.
+func DefaultSolve() SolveConfig { return SolveConfig{Episodes: 100, Seed: 1, Discount: 1} }
+
+// Validate returns everything that is wrong, joined.
+func (c SolveConfig) Validate() error {
+	err := config.Check(c)
+	if c.Check && c.Discount != 1 {
+		err = errors.Join(err, config.Bad("discount", c.Discount, "1, because check plays undiscounted episodes"))
+	}
+	return err
 }
 
 // Solved is the exact best response's value.
@@ -193,18 +213,16 @@ type Solved struct {
 
 // Solve computes the exact value of the best response to fixed bots.
 func Solve(ctx context.Context, g game.Game, c SolveConfig) (*Solved, error) {
+	if err := c.Validate(); err != nil {
+		return nil, Misuse{err}
+	}
 	n := g.Spec().Seats - 1
 	if len(c.VS) == 1 && n > 1 {
 		c.VS = slices.Repeat(c.VS, n)
 	}
-	switch {
-	case len(c.VS) != n:
+	if len(c.VS) != n {
 		return nil, Misused("--vs names %d co-players (%s), the game has %d other seats; name one for each, or one for all",
 			len(c.VS), strings.Join(c.VS, ","), n)
-	case c.Episodes < 1:
-		return nil, Misused("--episodes %d, want at least 1", c.Episodes)
-	case c.Check && c.Discount != 1:
-		return nil, Misused("--check plays undiscounted episodes, so it needs --discount 1")
 	}
 	if err := oracle.Solvable(g, c.VS); err != nil {
 		return nil, Wrong(err, "--vs", c.VS...)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,8 +29,6 @@ type Lab struct {
 	Version string         // of the program, for run folders
 	Command []string       // how the program was called, for run folders
 	Watch   func(News)     // sees how work goes, from any goroutine; may be nil
-	// Do does what a stage's words ask for, such as collect --mix ns,nh.
-	Do func(ctx context.Context, words []string) error
 }
 
 // Misuse is a mistake in what was asked for, not in what happened.
@@ -70,6 +69,14 @@ func Stop(err error, format string, args ...any) error {
 // Build says which program this is.
 func (l *Lab) Build() runlog.Build { return runlog.NewBuild(l.Version, f32.Kernels()) }
 
+// commandLine is how the program was called, for pages.
+func (l *Lab) commandLine() string {
+	if len(l.Command) == 0 {
+		return ""
+	}
+	return "hop " + strings.Join(l.Command[1:], " ")
+}
+
 // Info is what a run's folder says about its making.
 func (l *Lab) Info(preset string, seed uint64) runlog.Info {
 	return runlog.Info{Preset: preset, Seed: seed, Command: l.Command, Build: l.Build()}
@@ -108,6 +115,48 @@ func (l *Lab) RunSpec(dir string) (spec.Spec, error) {
 		return spec.Spec{}, err
 	}
 	return l.Reg.Parse(text, filepath.Join(dir, "spec.yaml"), "run", nil)
+}
+
+// SpecOf returns what a preset, a spec file or the folder of a run resolves to, with fields set.
+func (l *Lab) SpecOf(what string, sets []string) (spec.Spec, error) {
+	if at, err := os.Stat(what); err != nil || !at.IsDir() {
+		s, err := l.Reg.Load(what, sets)
+		if err != nil {
+			err = Misuse{err}
+		}
+		return s, err
+	}
+	dirs, err := Folders(what)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	s, err := l.RunSpec(dirs[0])
+	if err != nil {
+		return s, err
+	}
+	for _, set := range sets {
+		if err := s.Set(set); err != nil {
+			return s, Misused("--set %s: %w", set, err)
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return s, Misuse{err}
+	}
+	return s, nil
+}
+
+// SpecWith returns the default spec of a game with fields set.
+func (l *Lab) SpecWith(game string, sets []string) (spec.Spec, error) {
+	sp := l.Reg.Default()
+	if err := sp.Set("game.name=" + game); err != nil {
+		return sp, Misused("--game %s: %w", game, err)
+	}
+	for _, set := range sets {
+		if err := sp.Set(set); err != nil {
+			return sp, Misused("--set %s: %w", set, err)
+		}
+	}
+	return sp, nil
 }
 
 // NewGame builds a game with parameters such as game.size=8, and returns the part

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -72,7 +73,7 @@ func TestMisuseIsAKindOfError(t *testing.T) {
 	_, wrongTeam := Eval(t.Context(), g, EvalConfig{Team: []string{"ns", "ns"}, Episodes: 1})
 	_, wrongBots := Solve(t.Context(), g, SolveConfig{VS: []string{"nobody"}, Episodes: 1, Discount: 1})
 	_, _, wrongEntry := l.Crossplay(t.Context(), CrossConfig{Entries: []string{"ns", "nobody"}, Episodes: 1})
-	_, wrongKind := l.TrainZoo(t.Context(), ZooConfig{Game: "staghunt", Who: []string{"no-such"}})
+	_, wrongKind := l.TrainZoo(t.Context(), prepare.Zoo{Who: []string{"no-such"}}, siteOf(t, l, "staghunt", t.TempDir()))
 	_, wrongFolder := Folders(t.TempDir())
 	for i, err := range []error{wrongGame, wrongTeam, wrongBots, wrongEntry, wrongKind, wrongFolder} {
 		var m Misuse

@@ -11,6 +11,7 @@ import (
 type News struct {
 	Kind     Kind
 	Text     string
+	Stage    string             // within which it happens; "": none
 	Name     string             // of a stage
 	At, Of   int                // of a stage: its number, and how many there are; of a count: how far, of how many
 	Training *Training          // that has begun

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -19,7 +20,7 @@ func (l *Lab) Plan(sp *spec.Spec) ([]stage.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.run.Plan(sp.Prepare), nil
+	return s.run.Plan(s.list(sp.Prepare)), nil
 }
 
 // PrepareStage runs one stage before a training and, if they are not there, those that it reads, in
@@ -29,7 +30,7 @@ func (l *Lab) PrepareStage(ctx context.Context, sp *spec.Spec, name, out string)
 	if err != nil {
 		return err
 	}
-	planned := s.run.Plan(sp.Prepare)
+	planned := s.run.Plan(s.list(sp.Prepare))
 	want := map[string]bool{name: true}
 	for _, p := range slices.Backward(planned) {
 		for _, read := range p.Reads {
@@ -37,7 +38,7 @@ func (l *Lab) PrepareStage(ctx context.Context, sp *spec.Spec, name, out string)
 		}
 	}
 	own := *sp
-	own.Prepare = slices.DeleteFunc(slices.Clone(sp.Prepare), func(p stage.Stage) bool { return !want[p.Name] })
+	own.Prepare = slices.DeleteFunc(slices.Clone(sp.Prepare), func(p prepare.Stage) bool { return !want[p.Name] })
 	s.spec = &own
 	return s.prepare(ctx)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -25,7 +26,7 @@ type Stage = stage.Record
 type stages struct {
 	lab   *Lab
 	spec  *spec.Spec
-	text  []byte // the spec's, with the names of stages
+	flags []string // those that name the game
 	group string
 	of    int // stages in all, the training among them
 	first int // the number of the first of those that run
@@ -38,19 +39,50 @@ type stages struct {
 // around returns the stages of a training. A training that another build began reads
 // what that one prepared: the other half of it has learnt from the same.
 func (l *Lab) around(sp *spec.Spec, group string, build runlog.Build) (*stages, error) {
+	for _, st := range slices.Concat(sp.Prepare, sp.Follow) {
+		if old, ok := st.Config.(*prepare.Words); ok {
+			return nil, Misused("stage %s: %w", st.Name, old.Validate())
+		}
+	}
 	flags, err := sp.Game.Flags()
 	if err != nil {
 		return nil, err
 	}
-	text, err := sp.YAML()
-	if err != nil {
-		return nil, err
-	}
-	s := &stages{lab: l, spec: sp, text: text, group: group, of: len(sp.Prepare) + 1 + len(sp.Follow), first: 1}
+	s := &stages{lab: l, spec: sp, flags: flags, group: group, of: len(sp.Prepare) + 1 + len(sp.Follow), first: 1}
 	s.began = map[string]time.Time{}
-	give := map[string][]string{"game": flags, "run": {group}}
-	s.run = stage.Runner{Salt: build.ID(), Give: give, Now: s.now, Do: l.Do}
+	s.run = stage.Runner{Salt: build.ID(), Now: s.now}
 	return s, nil
+}
+
+// list returns stages as they are run.
+func (s *stages) list(of prepare.List) (list []stage.Stage) {
+	for _, st := range of {
+		filled := func(at stage.Folders) prepare.Config {
+			return prepare.Fill(st.Config, func(name string) string {
+				if name == "run" {
+					return s.group
+				}
+				return at(name)
+			})
+		}
+		list = append(list, stage.Stage{
+			Name: st.Name, Reads: prepare.Reads(st.Config), Files: prepare.Files(st.Config),
+			Command: func(at stage.Folders) string {
+				return stage.Join(append(prepare.Line(filled(at), s.flags, s.group), "--out", at(st.Name)))
+			},
+			Do: func(ctx context.Context, at stage.Folders) error {
+				site := Site{Game: s.spec.Game, Runs: []string{s.group}, Dir: at(st.Name)}
+				_, err := s.lab.inStage(st.Name).Do(ctx, filled(at), site)
+				return err
+			},
+		})
+	}
+	return list
+}
+
+// fill returns the folder of a prepared stage in place of its name.
+func (s *stages) fill(folder string) string {
+	return cmp.Or(s.run.Folder(prepare.Folder(folder).Stage()), folder)
 }
 
 // Prepare runs what comes before a training, in folders beside the runs of out,
@@ -137,10 +169,6 @@ func (s *stages) prepare(ctx context.Context) error {
 	if len(s.spec.Prepare) == 0 {
 		return nil
 	}
-	ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
-	if err != nil {
-		return Misuse{err}
-	}
 	root := filepath.Dir(s.group)
 	if _, err := os.Stat(filepath.Join(s.group, "spec.yaml")); err == nil {
 		root = filepath.Dir(root) // the group is a single seed's folder
@@ -149,13 +177,13 @@ func (s *stages) prepare(ctx context.Context) error {
 	if err := s.all(ctx, s.spec.Prepare); err != nil {
 		return err
 	}
-	s.spec.Fill(s.run.Fill)
+	s.spec.Fill(s.fill)
 	return nil
 }
 
 // all runs a list of stages on one pool of workers, and notes how they went in the order of
 // the list: they end in any.
-func (s *stages) all(ctx context.Context, list []stage.Stage) error {
+func (s *stages) all(ctx context.Context, list prepare.List) error {
 	if err := s.spec.Allowed(); err != nil {
 		return err
 	}
@@ -166,8 +194,10 @@ func (s *stages) all(ctx context.Context, list []stage.Stage) error {
 		ctx = cores.With(ctx, pool)
 	}
 	before := len(s.done)
-	_, err := s.run.Run(ctx, list)
-	place := func(d Stage) int { return slices.IndexFunc(list, func(l stage.Stage) bool { return l.Name == d.Name }) }
+	_, err := s.run.Run(ctx, s.list(list))
+	place := func(d Stage) int {
+		return slices.IndexFunc(list, func(l prepare.Stage) bool { return l.Name == d.Name })
+	}
 	slices.SortFunc(s.done[before:], func(a, b Stage) int { return place(a) - place(b) })
 	return err
 }
@@ -202,10 +232,6 @@ func (s *stages) follow(ctx context.Context, jobs []*job) error {
 				return err
 			}
 			fmt.Fprintf(h, "%d %s\n", r.Seed, b)
-		}
-		ctx, err := stage.Nest(ctx, s.spec.Name, s.text)
-		if err != nil {
-			return Misuse{err}
 		}
 		s.run.Salt += fmt.Sprintf(" %x", h.Sum(nil))
 		s.run.Root = filepath.Join(s.group, "follow")

@@ -295,7 +295,7 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 		return nil, err
 	}
 	for _, j := range t.jobs {
-		j.spec.Fill(around.run.Fill)
+		j.spec.Fill(around.fill)
 	}
 	around.training()
 	if err := t.learn(ctx); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -59,22 +60,6 @@ const (
 	zooSaves = 8       // checkpoints of a run
 	zooSteps = 200_000 // of a run, unless its preset helps for longer
 )
-
-// ZooConfig says which co-players are trained. Its tags are those of the command's
-// flags.
-type ZooConfig struct {
-	Game    string   `help:"Name of the game (hop list games)." default:"staghunt"`
-	Set     []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Who     []string `help:"@zoo_who" placeholder:"NAME"`
-	Hold    []string `help:"Members that nobody may learn from, to be strangers later; as --who." placeholder:"NAME"`
-	Best    bool     `help:"Also train, for each of them, a PPO best response to a team of it, hop adapt's reference."`
-	Steps   int      `help:"Env steps of each; 0: 200,000, or as a preset that fades rewards in, at most two million." default:"0"`
-	Seed    uint64   `help:"The first seed." default:"1"`
-	Out     string   `help:"Folder of the zoo." default:"zoo"`
-	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-
-	AcceptBuild bool `help:"Keep, or go on with, what another build of hop began."`
-}
 
 // ZooEntry is a member of a zoo.
 type ZooEntry = zoo.Entry
@@ -134,10 +119,10 @@ func (l *Lab) usual(kind game.Kind, weans bool, seed uint64) (who, hold []string
 }
 
 // zooMembers returns whom a zoo is asked for.
-func (l *Lab) zooMembers(c ZooConfig, g game.Game) (list []ZooEntry, err error) {
+func (l *Lab) zooMembers(c prepare.Zoo, at Site, g game.Game) (list []ZooEntry, err error) {
 	who, hold := c.Who, c.Hold
 	if len(who) == 0 {
-		plain, err := l.breedSpec(c, Breeds(l.Reg)[1])
+		plain, err := l.breedSpec(c, at, Breeds(l.Reg)[1])
 		if err != nil {
 			return nil, Misuse{err}
 		}
@@ -173,40 +158,43 @@ func (l *Lab) zooMembers(c ZooConfig, g game.Game) (list []ZooEntry, err error) 
 
 // TrainZoo trains a set of co-players and writes the zoo's index; those that exist are
 // kept.
-func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
+func (l *Lab) TrainZoo(ctx context.Context, c prepare.Zoo, at Site) ([]ZooEntry, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	g, params, err := l.NewGame(c.Game, c.Set)
+	if err := c.Validate(); err != nil {
+		return nil, Misuse{err}
+	}
+	g, err := at.build()
 	if err != nil {
 		return nil, err
 	}
 	if g.Spec().Seats < 2 {
-		return nil, Misused("--game %s: it has one seat, and a zoo is of co-players", c.Game)
+		return nil, Misused("--game %s: it has one seat, and a zoo is of co-players", at.Game.Name)
 	}
-	about, err := params.Map()
+	about, err := at.Game.Map()
 	if err != nil {
 		return nil, err
 	}
-	list, err := l.zooMembers(c, g)
+	list, err := l.zooMembers(c, at, g)
 	if err != nil {
 		return nil, err
 	}
-	index, err := l.readIndex(c.Out, true)
+	index, err := l.readIndex(at.Dir, true)
 	if err != nil {
 		return nil, err
 	}
-	if runs, err := disk.Match(c.Out, "*/seed-*"); err == nil && index == nil && len(runs) > 0 {
-		l.Note("%s is missing and is made anew: who is held out is what this command says", filepath.Join(c.Out, zoo.File))
+	if runs, err := disk.Match(at.Dir, "*/seed-*"); err == nil && index == nil && len(runs) > 0 {
+		l.Note("%s is missing and is made anew: who is held out is what this command says", filepath.Join(at.Dir, zoo.File))
 	}
 	for _, e := range list {
 		if was := l.FindZoo(index, e.Name, about); was != nil && was.HeldOut != e.HeldOut {
 			is := map[bool]string{true: "held out", false: "learnt from"}
 			return nil, Misused("%s is to be %s, and by %s it is %s already; who has been learnt from is no stranger: choose another "+
-				"folder with --out", e.Name, is[e.HeldOut], filepath.Join(c.Out, zoo.File), is[was.HeldOut])
+				"folder with --out", e.Name, is[e.HeldOut], filepath.Join(at.Dir, zoo.File), is[was.HeldOut])
 		}
 	}
-	if err := l.othersThere(c.Out, index, list); err != nil {
+	if err := l.othersThere(at.Dir, index, list); err != nil {
 		return nil, err
 	}
 	var done []ZooEntry
@@ -215,7 +203,7 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 		run, ok := runs[b.Name+fmt.Sprint(e.Seed)]
 		if !ok {
 			var err error
-			if run, err = l.raise(ctx, c, b, e.Seed); err != nil {
+			if run, err = l.raise(ctx, c, at, b, e.Seed); err != nil {
 				return run, err
 			}
 			runs[b.Name+fmt.Sprint(e.Seed)] = run
@@ -231,7 +219,7 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 		} else {
 			index = append(index, run)
 		}
-		return run, zoo.Write(c.Out, index)
+		return run, zoo.Write(at.Dir, index)
 	}
 	for _, e := range list {
 		_, b, _ := l.parseMember(e.Name, e.Seed)
@@ -256,16 +244,16 @@ func (l *Lab) TrainZoo(ctx context.Context, c ZooConfig) ([]ZooEntry, error) {
 
 // breedSpec returns what a kind of co-player is trained by: the settings of the game's
 // preset, on the game with the parameters that are asked for.
-func (l *Lab) breedSpec(c ZooConfig, b Breed) (spec.Spec, error) {
-	g, params, err := l.NewGame(c.Game, c.Set)
+func (l *Lab) breedSpec(c prepare.Zoo, at Site, b Breed) (spec.Spec, error) {
+	g, err := at.build()
 	if err != nil {
 		return spec.Spec{}, err
 	}
-	sets := []string{"name=zoo-" + b.Name, "game.name=" + c.Game}
-	for _, f := range params.Fields() {
+	sets := []string{"name=zoo-" + b.Name, "game.name=" + at.Game.Name}
+	for _, f := range at.Game.Fields() {
 		sets = append(sets, f.Path+"="+f.Default)
 	}
-	base := params.Preset()
+	base := at.Game.Preset()
 	switch {
 	case slices.Contains(l.Reg.PresetNames(), base):
 	case len(g.Spec().Obs.Planes) == 0:
@@ -294,8 +282,8 @@ func (l *Lab) breedSpec(c ZooConfig, b Breed) (spec.Spec, error) {
 }
 
 // raise returns a trained kind: the one that is there, or a new one.
-func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (ZooEntry, error) {
-	s, err := l.breedSpec(c, b)
+func (l *Lab) raise(ctx context.Context, c prepare.Zoo, at Site, b Breed, seed uint64) (ZooEntry, error) {
+	s, err := l.breedSpec(c, at, b)
 	if err != nil {
 		return ZooEntry{}, Misuse{err}
 	}
@@ -304,9 +292,9 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (Zoo
 		return ZooEntry{}, err
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "zoo 1\nseed %d\n%s", seed, text))
-	dir := runlog.SeedDir(filepath.Join(c.Out, b.Name+"-"+hex.EncodeToString(sum[:4])), seed)
+	dir := runlog.SeedDir(filepath.Join(at.Dir, b.Name+"-"+hex.EncodeToString(sum[:4])), seed)
 	if e, err := l.zooEntry(dir); err == nil && e.Status == "done" {
-		if e.other != nil && !c.AcceptBuild {
+		if e.other != nil && !at.AcceptBuild {
 			return ZooEntry{}, Misused("%s: %w", dir, e.other)
 		}
 		if e.other != nil {
@@ -319,7 +307,7 @@ func (l *Lab) raise(ctx context.Context, c ZooConfig, b Breed, seed uint64) (Zoo
 	}
 	var t *Training
 	if _, err = os.Stat(filepath.Join(dir, "spec.yaml")); err == nil {
-		t, err = l.Reopen(dir, Further{Build: c.AcceptBuild}, c.Workers)
+		t, err = l.Reopen(dir, Further{Build: at.AcceptBuild}, c.Workers)
 	} else {
 		t = &Training{Spec: s, Folder: dir, Workers: c.Workers, lab: l}
 		if err := disk.Make(filepath.Dir(dir)); err != nil {

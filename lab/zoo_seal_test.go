@@ -12,32 +12,32 @@ import (
 )
 
 // sealedZoo is a zoo with a member, its youth and one that is held out, and everything that reads it.
-func sealedZoo(t *testing.T, l *Lab, steps int) (c ZooConfig, readers map[string]func() error) {
+func sealedZoo(t *testing.T, l *Lab, steps int) (c zooAsk, readers map[string]func() error) {
 	t.Helper()
 	c = smallZoo(t)
 	c.Who, c.Steps = []string{"selfish-3", "selfish-3-young"}, steps
-	if _, err := l.TrainZoo(t.Context(), c); err != nil {
+	if _, err := l.TrainZoo(t.Context(), c.Zoo, c.Site); err != nil {
 		t.Fatal(err)
 	}
-	g, params, err := l.NewGame(c.Game, c.Set)
+	g, err := c.build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	about, err := params.Map()
+	about, err := c.Game.Map()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c, map[string]func() error{
-		"list, adapt": func() error { _, err := l.Zoo(c.Out); return err },
-		"pretrain":    func() error { _, err := l.Population(c.Out, g, about); return err },
-		"zoo train":   func() error { _, err := l.TrainZoo(t.Context(), c); return err },
+		"list, adapt": func() error { _, err := l.Zoo(c.Dir); return err },
+		"pretrain":    func() error { _, err := l.Population(c.Dir, g, about); return err },
+		"zoo train":   func() error { _, err := l.TrainZoo(t.Context(), c.Zoo, c.Site); return err },
 	}
 }
 
 // Whoever reads a zoo whose index was changed refuses it, and says what was changed.
 func TestAChangedIndexIsRefusedAndNamed(t *testing.T) {
 	c, readers := sealedZoo(t, quiet(), 500)
-	path := filepath.Join(c.Out, zoo.File)
+	path := filepath.Join(c.Dir, zoo.File)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestAnUnsealedIndexIsAcceptedOrRefused(t *testing.T) {
 		}
 	}
 	c, readers := sealedZoo(t, l, 500)
-	path := filepath.Join(c.Out, zoo.File)
+	path := filepath.Join(c.Dir, zoo.File)
 	var index struct {
 		Members []ZooEntry `json:"members"`
 	}
@@ -126,7 +126,7 @@ func TestAZooWithoutItsIndexIsNoFolderOfRuns(t *testing.T) {
 		}
 	}
 	c, readers := sealedZoo(t, l, 500)
-	if err := os.Remove(filepath.Join(c.Out, zoo.File)); err != nil {
+	if err := os.Remove(filepath.Join(c.Dir, zoo.File)); err != nil {
 		t.Fatal(err)
 	}
 	for _, who := range []string{"list, adapt", "pretrain"} {
@@ -143,7 +143,7 @@ func TestAZooWithoutItsIndexIsNoFolderOfRuns(t *testing.T) {
 // there.
 func TestAMemberWhoseCheckpointIsGoneIsNotAnotherOne(t *testing.T) {
 	c, readers := sealedZoo(t, quiet(), 9000)
-	list, err := quiet().Zoo(c.Out)
+	list, err := quiet().Zoo(c.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,28 +10,37 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // smallZoo is of the prisoner's dilemma, with members of two ages and one held out.
-func smallZoo(t *testing.T) ZooConfig {
-	return ZooConfig{Game: "matrix", Set: []string{"game.rounds=4"}, Who: []string{"selfish-3", "selfish-3-young", "aggressive-1"},
-		Hold: []string{"prosocial"}, Steps: 12_000, Seed: 2, Out: filepath.Join(t.TempDir(), "zoo")}
+func smallZoo(t *testing.T) zooAsk {
+	return zooAsk{
+		prepare.Zoo{Who: []string{"selfish-3", "selfish-3-young", "aggressive-1"}, Hold: []string{"prosocial"}, Steps: 12_000, Seed: 2},
+		siteOf(t, quiet(), "matrix", filepath.Join(t.TempDir(), "zoo"), "game.rounds=4"),
+	}
+}
+
+// zooAsk is a zoo that is asked for, and where.
+type zooAsk struct {
+	prepare.Zoo
+	Site
 }
 
 // A zoo's index names its members, at what age they are, and who is held out, wherever
 // the folder lies; the same command keeps all of them.
 func TestAZooIsAPopulation(t *testing.T) {
 	c, l := smallZoo(t), quiet()
-	list, err := l.TrainZoo(t.Context(), c)
+	list, err := l.TrainZoo(t.Context(), c.Zoo, c.Site)
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := c
-	moved.Out += "-moved"
-	if err := os.Rename(c.Out, moved.Out); err != nil {
+	moved.Dir += "-moved"
+	if err := os.Rename(c.Dir, moved.Dir); err != nil {
 		t.Fatal(err)
 	}
-	index, err := l.Zoo(moved.Out)
+	index, err := l.Zoo(moved.Dir)
 	if err != nil || len(index) != 4 {
 		t.Fatalf("%d members, %v", len(index), err)
 	}
@@ -56,7 +65,7 @@ func TestAZooIsAPopulation(t *testing.T) {
 		t.Errorf("the young one is of step %d and gets %v, the final one of %d and %v; want an eighth of the way, where less is defected",
 			young.Step, young.Mean, old.Step, old.Mean)
 	}
-	again, err := l.TrainZoo(t.Context(), moved)
+	again, err := l.TrainZoo(t.Context(), moved.Zoo, moved.Site)
 	for i := range again {
 		if !again[i].Reused || again[i].SHA256 != list[i].SHA256 || again[i].Mean != list[i].Mean {
 			t.Errorf("the same command made %+v of %+v", again[i], list[i])
@@ -65,7 +74,7 @@ func TestAZooIsAPopulation(t *testing.T) {
 	if err != nil || len(again) != 4 {
 		t.Errorf("%d members, %v", len(again), err)
 	}
-	g, params, err := l.NewGame(c.Game, c.Set)
+	g, err := c.build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +82,7 @@ func TestAZooIsAPopulation(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no checkpoint") {
 		t.Errorf("an age that there is not: error %v", err)
 	}
-	about, err := params.Map()
+	about, err := c.Game.Map()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,18 +98,18 @@ func TestAZooIsAPopulation(t *testing.T) {
 func TestHeldOutMembersAreNoPopulation(t *testing.T) {
 	c, l := smallZoo(t), quiet()
 	c.Who, c.Steps = []string{"selfish"}, 500
-	if _, err := l.TrainZoo(t.Context(), c); err != nil {
+	if _, err := l.TrainZoo(t.Context(), c.Zoo, c.Site); err != nil {
 		t.Fatal(err)
 	}
-	g, params, err := l.NewGame(c.Game, c.Set)
+	g, err := c.build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	about, err := params.Map()
+	about, err := c.Game.Map()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := l.Population(c.Out, g, about)
+	p, err := l.Population(c.Dir, g, about)
 	if err != nil || !slices.Equal(p.Names, []string{"selfish-2"}) {
 		t.Fatalf("the population is %+v, %v", p, err)
 	}
@@ -118,16 +127,16 @@ func TestHeldOutMembersAreNoPopulation(t *testing.T) {
 	_, err = p.Held([]string{"selfish-2", "prosocial-2"})
 	refused("a held-out member in a population", err, "held out")
 	about["rounds"] = 5
-	_, err = l.Population(c.Out, g, about)
+	_, err = l.Population(c.Dir, g, about)
 	refused("another game's zoo", err, "no members for matrix rounds=5")
 	c.Who, c.Hold = []string{"prosocial"}, nil
-	_, err = l.TrainZoo(t.Context(), c)
+	_, err = l.TrainZoo(t.Context(), c.Zoo, c.Site)
 	refused("a stranger to be learnt from", err, "held out already")
 	c.Who, c.Hold = []string{"aggressive"}, []string{"selfish"}
-	_, err = l.TrainZoo(t.Context(), c)
+	_, err = l.TrainZoo(t.Context(), c.Zoo, c.Site)
 	refused("a member to be a stranger", err, "learnt from already")
 	c.Hold = []string{"aggressive-2"}
-	_, err = l.TrainZoo(t.Context(), c)
+	_, err = l.TrainZoo(t.Context(), c.Zoo, c.Site)
 	refused("one to be both", err, "--hold aggressive-2: ")
 }
 
@@ -141,8 +150,8 @@ func TestTheUsualMembersFitTheGame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := ZooConfig{Game: name, Seed: 1}
-		list, err := l.zooMembers(c, g)
+		c := zooAsk{prepare.DefaultZoo(), siteOf(t, l, name, "")}
+		list, err := l.zooMembers(c.Zoo, c.Site, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +164,7 @@ func TestTheUsualMembersFitTheGame(t *testing.T) {
 			if seen[e.Name] = true; e.HeldOut {
 				held++
 			}
-			s, err := l.breedSpec(c, b)
+			s, err := l.breedSpec(c.Zoo, c.Site, b)
 			if err != nil || s.Game.Name != name || s.Train.Steps > zooSteps {
 				t.Errorf("%s: %s learns from %+v, %v", name, e.Name, s.Train, err)
 			}
@@ -172,8 +181,8 @@ func TestTheUsualMembersFitTheGame(t *testing.T) {
 // A co-player that another build trained is kept only if that is accepted, and it is
 // said.
 func TestTheZooOfAnotherBuildIsAcceptedOrRefused(t *testing.T) {
-	c := ZooConfig{Game: "staghunt", Set: []string{"game.horizon=8"}, Who: []string{"selfish"}, Steps: 500, Seed: 1, Out: t.TempDir()}
-	if _, err := quiet().TrainZoo(t.Context(), c); err != nil {
+	c := zooAsk{prepare.Zoo{Who: []string{"selfish"}, Steps: 500, Seed: 1}, siteOf(t, quiet(), "staghunt", t.TempDir(), "game.horizon=8")}
+	if _, err := quiet().TrainZoo(t.Context(), c.Zoo, c.Site); err != nil {
 		t.Fatal(err)
 	}
 	other := quiet()
@@ -184,7 +193,7 @@ func TestTheZooOfAnotherBuildIsAcceptedOrRefused(t *testing.T) {
 			notes = append(notes, n.Text)
 		}
 	}
-	_, err := other.TrainZoo(t.Context(), c)
+	_, err := other.TrainZoo(t.Context(), c.Zoo, c.Site)
 	var m Misuse
 	if !errors.As(err, &m) {
 		t.Fatalf("error %v, want that it is another build", err)
@@ -195,7 +204,7 @@ func TestTheZooOfAnotherBuildIsAcceptedOrRefused(t *testing.T) {
 		}
 	}
 	c.AcceptBuild = true
-	list, err := other.TrainZoo(t.Context(), c)
+	list, err := other.TrainZoo(t.Context(), c.Zoo, c.Site)
 	if err != nil || len(list) != 1 || !list[0].Reused || !strings.Contains(list[0].Build, "hop test,") {
 		t.Errorf("accepted: %+v, %v", list, err)
 	}

@@ -213,7 +213,7 @@ func (s *Server) ladderRun(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.c.Lab.Climbable(lab.LadderConfig{What: dir, PPO: cmp.Or(ppo, "ppo-4x4")}); err != nil { // the command's default
+	if err := s.c.Lab.Climbable(lab.LadderConfig{What: dir, PPO: cmp.Or(ppo, lab.DefaultLadder().PPO)}); err != nil {
 		return nil, refusal{http.StatusBadRequest, errors.New(s.asTyped(err.Error()))}
 	}
 	out, err := lab.NewFolder(s.shelf.Roots()[folder], "ladder")

@@ -181,3 +181,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	return nil
 }
+
+// Listen listens at an address, of this machine alone where it names none.
+func Listen(addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, lab.Misused("--addr %s: want an address such as 127.0.0.1:8770: %w", addr, err)
+	}
+	if host == "" {
+		addr = "127.0.0.1" + addr // :0 is a port of this machine, for this machine
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("serve: listening: %w; choose another address with --addr, such as --addr :0 for any free port", err)
+	}
+	return l, nil
+}

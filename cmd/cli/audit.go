@@ -6,23 +6,20 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/audit"
-	checks "github.com/hop-marl/hop/audit/check"
-	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/check"
-	"github.com/hop-marl/hop/num/disk"
-	"github.com/hop-marl/hop/train/spec"
+	"github.com/hop-marl/hop/num/config"
 )
 
 type auditCmd struct {
-	lab.PythonEnv
-	What     string   `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
-	Set      []string `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds    seeds    `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
-	Updates  int      `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
-	Episodes int      `help:"Episodes of scripted play to compare seats with." default:"1000"`
-	Out      string   `help:"Folder that the page is put in." default:"runs" type:"path"`
-	JSON     bool     `help:"Print one JSON object."`
+	envFlag
+	What     string       `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
+	Set      []string     `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Seeds    config.Seeds `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
+	Updates  int          `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
+	Episodes int          `help:"Episodes of scripted play to compare seats with." default:"1000"`
+	Out      string       `help:"Folder that the page is put in." default:"runs" type:"path"`
+	JSON     bool         `help:"Print one JSON object."`
 
 	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
 	Trajectories string `help:"The same of one .npz, such as hop.Recorder writes in Python." type:"path" placeholder:"FILE"`
@@ -38,7 +35,7 @@ func (c auditCmd) Run(a *app) error {
 	if c.Episodes < 20 {
 		return usage("--episodes %d, want at least 20", c.Episodes)
 	}
-	opt := audit.Options{Seeds: c.Seeds.list, Updates: c.Updates, Episodes: c.Episodes}
+	opt := audit.Options{Seeds: c.Seeds, Updates: c.Updates, Episodes: c.Episodes}
 	opt.Say = func(what string) {
 		if a.terminal() {
 			fmt.Fprintf(a.err, "\r\x1b[K%s", what)
@@ -46,28 +43,8 @@ func (c auditCmd) Run(a *app) error {
 		}
 		fmt.Fprintln(a.err, what)
 	}
-	var r *audit.Result
-	var err error
-	name := filepath.Base(c.What)
-	if audit.Folder(c.What) {
-		if len(c.Set) > 0 {
-			return usage("--set: a run's folder is audited as it was run")
-		}
-		r, err = audit.Run(a.ctx, a.reg, c.What, opt)
-	} else {
-		var sp spec.Spec
-		if sp, err = a.reg.Load(c.Preset(a.reg, c.What, c.Set)); err != nil {
-			return usageError{err}
-		}
-		name = sp.Name
-		if _, err := a.lab().Prepare(a.ctx, &sp, c.Out); err != nil {
-			return err
-		}
-		if _, err := sp.Resolve(); err != nil {
-			return usageError{err}
-		}
-		r, err = audit.Spec(a.ctx, sp, opt)
-	}
+	what, sets := c.Env.Preset(a.reg, c.What, c.Set)
+	r, name, err := a.lab().Audit(a.ctx, what, sets, c.Out, opt)
 	if a.terminal() {
 		fmt.Fprint(a.err, "\r\x1b[K")
 	}
@@ -83,17 +60,8 @@ func (c auditCmd) foreign(a *app) error {
 	if c.Data != "" && c.Trajectories != "" {
 		return usage("--data %s and --trajectories %s: choose one", c.Data, c.Trajectories)
 	}
-	list, err := record.OpenDir(c.Data)
-	if c.Trajectories != "" {
-		var d *record.Trajectories
-		d, err = record.Open(c.Trajectories)
-		list = []*record.Trajectories{d}
-	}
-	if err != nil {
-		return usageError{err}
-	}
 	subject := c.Data + c.Trajectories
-	r, err := checks.Recorded(subject, list)
+	r, err := audit.Recorded(subject)
 	if err != nil {
 		return usageError{err}
 	}
@@ -102,16 +70,16 @@ func (c auditCmd) foreign(a *app) error {
 			fmt.Fprintln(a.err, "not asked:", f.Says)
 		}
 	}
-	out := &audit.Result{Report: *r, Agents: list[0].Agents}
-	for _, d := range list {
-		out.Returns = append(out.Returns, d.Late())
-	}
-	return c.show(a, out, strings.TrimSuffix(filepath.Base(subject), ".npz"))
+	return c.show(a, r, strings.TrimSuffix(filepath.Base(subject), ".npz"))
 }
 
 // show writes the page and the result.
 func (c auditCmd) show(a *app, r *audit.Result, name string) error {
-	page, err := c.write(r, name)
+	dir, err := lab.NewFolder(c.Out, "audit-"+name)
+	if err != nil {
+		return err
+	}
+	page, err := r.Write(dir, c.command())
 	if err != nil {
 		return err
 	}
@@ -121,26 +89,9 @@ func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 			Page string `json:"page"`
 		}{r, page})
 	}
-	fmt.Fprint(a.out, auditText(r, c.Data+c.Trajectories != ""))
+	fmt.Fprint(a.out, r.Text(c.Data+c.Trajectories != ""))
 	_, err = fmt.Fprintf(a.out, "\nPage: %s\n", page)
 	return err
-}
-
-// write puts the page and the numbers into a folder of their own.
-func (c auditCmd) write(r *audit.Result, name string) (string, error) {
-	dir, err := lab.NewFolder(c.Out, "audit-"+name)
-	if err != nil {
-		return "", err
-	}
-	html, err := r.Page(c.command())
-	if err != nil {
-		return "", err
-	}
-	page := filepath.Join(dir, "audit.html")
-	if err := disk.Write(page, html); err != nil {
-		return "", fmt.Errorf("writing the page: %w", err)
-	}
-	return page, disk.WriteJSON(filepath.Join(dir, "audit.json"), r)
 }
 
 // command is how to do it again.
@@ -155,53 +106,5 @@ func (c auditCmd) command() string {
 	for _, s := range c.Set {
 		command += " --set " + s
 	}
-	return command + " --seeds " + c.Seeds.text
-}
-
-// auditText is the terminal's page; foreign: of trajectories of other code.
-func auditText(r *audit.Result, foreign bool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Audit of %s: %s", r.Subject, strings.ToUpper(r.Verdict.String()))
-	if r.Module != "" {
-		fmt.Fprintf(&b, " in %s", r.Module)
-	}
-	fmt.Fprintf(&b, "\n%s\n", r.Says)
-	if r.Next != "" {
-		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
-	}
-	if r.Verdict == check.Pass && !foreign {
-		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
-	}
-	for i, name := range audit.Steps {
-		asked, good := 0, 0
-		var lines []string
-		for _, f := range r.Findings {
-			if f.Step != i {
-				continue
-			}
-			if asked++; f.Status == check.Pass {
-				good++
-				continue
-			}
-			module := f.Module
-			if module == "" {
-				module = "symptom"
-			}
-			lines = append(lines, fmt.Sprintf("  %-7s %-10s %s", f.Status, module, f.Says))
-			if f.Status == check.NotAsked {
-				continue
-			}
-			for k, row := range f.Evidence {
-				if k == 4 {
-					lines = append(lines, fmt.Sprintf("%21s%d more in the page", "", len(f.Evidence)-k))
-					break
-				}
-				lines = append(lines, fmt.Sprintf("%21s%s: %.4g, wanted %.4g", "", row.Label, row.Value, row.Wanted))
-			}
-		}
-		if asked > 0 {
-			fmt.Fprintf(&b, "\n%s  %d passed\n%s", name, good, strings.Join(append(lines, ""), "\n"))
-		}
-	}
-	return b.String()
+	return command + " --seeds " + c.Seeds.String()
 }

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/hop-marl/hop/lab"
@@ -14,7 +11,6 @@ import (
 	"github.com/hop-marl/hop/lab/scale"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn/nnbench"
-	"github.com/hop-marl/hop/num/plot"
 )
 
 type benchCmd struct {
@@ -43,12 +39,8 @@ func (c benchEnvCmd) Run(a *app) error {
 	if c.JSON {
 		return a.emit(map[string]any{"cpu": c.CPU, "rows": rows})
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "game\tboard\tagents\tagent-steps/s per core\tns each\tobservation\tallocations\t")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%s\t%.0f\t%d B\t%.2f\t\n", r.Game, r.Size, r.Size, r.Agents, plot.Short(r.Rate), r.NS, r.Bytes, r.Allocs)
-	}
-	return w.Flush()
+	_, err = fmt.Fprint(a.out, bench.EnvText(rows))
+	return err
 }
 
 type benchNNCmd struct {
@@ -83,13 +75,8 @@ func (c benchNNCmd) Run(a *app) error {
 	if c.JSON {
 		return a.emit(res)
 	}
-	fmt.Fprintf(a.out, "kernels %s, measured peak %.0f GFLOP/s on one core\n\n", res.Kernels, res.Peak)
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "net\top\tbatch\tus\tGFLOP/s\tof peak\t")
-	for _, r := range res.Rows {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%.1f\t%.0f %%\t\n", r.Net, r.Op, r.Batch, r.US, r.GFLOPS, 100*r.Share)
-	}
-	return w.Flush()
+	_, err = fmt.Fprint(a.out, res.Text())
+	return err
 }
 
 type benchPlanCmd struct {
@@ -112,66 +99,20 @@ func (c benchPlanCmd) Run(a *app) error {
 	if c.Loop {
 		return c.loop(a)
 	}
-	var rows []bench.PlanRow
-	for _, leaf := range c.Leaf {
-		for _, size := range c.Size {
-			for _, agents := range c.Agents {
-				for _, sims := range c.Sims {
-					what := bench.PlanConfig{Leaf: leaf, Size: size, Agents: agents, Sims: sims, Envs: c.Envs, CPU: c.CPU}
-					b, err := bench.NewPlan(a.reg, what)
-					if err != nil {
-						return usageError{err}
-					}
-					rows = append(rows, b.Measure(c.Time))
-					b.Close()
-					if err := a.ctx.Err(); err != nil {
-						return err
-					}
-				}
-			}
-		}
+	all := bench.Plans{Leaf: c.Leaf, Size: c.Size, Agents: c.Agents, Sims: c.Sims, Envs: c.Envs, CPU: c.CPU, Time: c.Time}
+	rows, err := all.Measure(a.ctx, a.reg)
+	if err != nil {
+		return usageError{err}
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"rows": rows})
 	}
 	if c.Grid {
-		c.grid(a, rows)
-		return nil
+		_, err = fmt.Fprint(a.out, bench.PlanGrid(rows))
+		return err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "leaf\tboard\tagents\tsims\tsims/s per core\tsims/s\tms a decision\tleaves a sim\tallocations\t")
-	fmt.Fprintln(w, "select\tothers\tsteps\tleaves\tbackup\t")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%dx%d\t%d\t%d\t%s\t%s\t%.3f\t%.2f\t%.2f\t", r.Leaf, r.Size, r.Size, r.Agents, r.Sims, plot.Short(r.Rate),
-			plot.Short(r.Wall), r.MS, r.Leaves, r.Allocs)
-		for _, share := range []float64{r.Phases.Select, r.Phases.Others, r.Phases.Dynamics, r.Phases.Leaf, r.Phases.Backup} {
-			fmt.Fprintf(w, "%.0f %%\t", 100*share)
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
-}
-
-// grid prints the rows, which lie in the order of Leaf, Size, Agents and Sims.
-func (c benchPlanCmd) grid(a *app, rows []bench.PlanRow) {
-	for _, leaf := range c.Leaf {
-		fmt.Fprintf(a.out, "| %s, agents |", leaf)
-		for _, sims := range c.Sims {
-			fmt.Fprintf(a.out, " %d |", sims)
-		}
-		fmt.Fprintf(a.out, "\n|%s\n", strings.Repeat("---|", len(c.Sims)+1))
-		for _, size := range c.Size {
-			for _, agents := range c.Agents {
-				fmt.Fprintf(a.out, "| %dx%d, %d |", size, size, agents)
-				for range c.Sims {
-					fmt.Fprintf(a.out, " %.3g |", rows[0].Rate/1e6)
-					rows = rows[1:]
-				}
-				fmt.Fprintln(a.out)
-			}
-		}
-		fmt.Fprintln(a.out)
-	}
+	_, err = fmt.Fprint(a.out, bench.PlanText(rows))
+	return err
 }
 
 // loop measures one iteration of training.
@@ -183,12 +124,8 @@ func (c benchPlanCmd) loop(a *app) error {
 	if c.JSON {
 		return a.emit(map[string]any{"loop": worst})
 	}
-	fmt.Fprintf(a.out, "%d env steps with %d decisions of %d simulations, and learning: %.2f s of processor time\n", worst.Steps,
-		worst.Decisions, worst.Sims, worst.CPU)
-	for _, name := range slices.Sorted(maps.Keys(worst.Phases)) {
-		fmt.Fprintf(a.out, "  %-24s %6.2f s by the clock\n", name, worst.Phases[name])
-	}
-	return nil
+	_, err = fmt.Fprint(a.out, worst.Text())
+	return err
 }
 
 type benchTrainCmd struct {
@@ -219,23 +156,8 @@ func (c benchTrainCmd) Run(a *app) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "%s on %s: %s agent-steps for each second of processor time, %s for each second of the clock\n",
-		out.Preset, plot.Count(out.CPU, "core"), plot.Short(out.Rate), plot.Short(out.WallRate))
-	total := 0.
-	for name, s := range out.Phases {
-		if !strings.Contains(name, "/") {
-			total += s
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(out.Phases)) {
-		fmt.Fprintf(a.out, "  %-24s %6.2f s  %4.0f %%", name, out.Phases[name], 100*out.Phases[name]/total)
-		if used, ok := out.Used[name]; ok && out.CPU > 1 {
-			fmt.Fprintf(a.out, "  %4.1f cores used", used)
-		}
-		fmt.Fprintln(a.out)
-	}
-	fmt.Fprintf(a.out, "  memory %.0f MiB\n", out.MemoryMiB)
-	return nil
+	_, err = fmt.Fprint(a.out, out.Text())
+	return err
 }
 
 type benchScaleCmd struct {
@@ -254,18 +176,13 @@ func (c benchScaleCmd) Run(a *app) error {
 	if c.CPU[0] != 1 || slices.Min(c.CPU) < 1 {
 		return usage("--cpu %v: want numbers of cores, the first of them 1, which the others are compared with", c.CPU)
 	}
-	quiet := *a
-	quiet.err = io.Discard // what trainings say
 	bar := a.progress("jobs")
-	defer bar.end()
-	l := quiet.lab()
-	said := l.Watch
-	l.Watch = func(n lab.News) {
+	defer bar.End()
+	l := a.lab()
+	l.Watch = func(n lab.News) { // and nothing of what trainings say
 		if n.Kind == lab.Counted && n.Text == "jobs" && n.Of > 0 {
-			bar.update(n.At, n.Of)
-			return
+			bar.Update(n.At, n.Of)
 		}
-		said(n)
 	}
 	rows, err := scale.Run(a.ctx, l, c.Job, c.CPU)
 	if err != nil {
@@ -274,14 +191,6 @@ func (c benchScaleCmd) Run(a *app) error {
 	if c.JSON {
 		return a.emit(map[string]any{"rows": rows})
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "job\tcores\ts of the clock\ts of processor time\tspeed-up\tefficiency\tnumbers\t")
-	for _, r := range rows {
-		same := "the same"
-		if !r.Same {
-			same = "DIFFER"
-		}
-		fmt.Fprintf(w, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.0f %%\t%s\t\n", r.Job, r.Cores, r.Wall, r.CPU, r.Speedup, 100*r.Efficiency, same)
-	}
-	return w.Flush()
+	_, err = fmt.Fprint(a.out, scale.Text(rows))
+	return err
 }

@@ -1,25 +1,30 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/lab/prepare"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 type collectCmd struct {
-	prepare.Collect
-	JSON bool `help:"Print one JSON object."`
+	gameFlags
+	Ask flags[prepare.Collect] `embed:""`
+	madeFlags
 }
 
-func (c collectCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
-	m, _, err := c.Do(ctx, l)
-	return m, err
-}
-
-func (c collectCmd) Run(a *app) error {
-	m, g, err := c.Do(a.ctx, a.lab())
+func (c collectCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	at, err := c.site(a, c.madeFlags)
+	if err != nil {
+		return err
+	}
+	m, g, err := a.lab().Collect(a.ctx, ask, at)
 	if err != nil {
 		return lab.Stop(err, "whole files are kept. The same command goes on.")
 	}

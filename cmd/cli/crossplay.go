@@ -1,53 +1,40 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/cross"
-	"github.com/hop-marl/hop/num/plot"
 )
 
 type crossplayCmd struct {
-	lab.CrossConfig
-	Out  string `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
-	JSON bool   `help:"Print one JSON object."`
+	Entries []string               `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
+	Ask     flags[lab.CrossConfig] `embed:""`
+	Out     string                 `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
+	JSON    bool                   `help:"Print one JSON object."`
 }
 
-type crossplayJSON struct {
-	Game     string       `json:"game"`
-	Entries  []string     `json:"entries"`
-	Episodes int          `json:"episodes"`
-	Seed     uint64       `json:"seed"`
-	Cells    []cross.Cell `json:"cells"` // row by row
-	Page     string       `json:"page"`
-}
-
-func (c crossplayCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
-	x, _, err := l.Crossplay(ctx, c.CrossConfig)
+func (c crossplayCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return x, cross.Write(c.Out, x)
-}
-
-func (c crossplayCmd) Run(a *app) error {
 	bar := a.progress("episodes")
-	c.Progress = bar.update
-	x, g, err := a.lab().Crossplay(a.ctx, c.CrossConfig)
-	bar.end()
+	ask.Entries, ask.Runs, ask.Progress = c.Entries, kong.ExpandPath(ask.Runs), bar.Update
+	x, g, err := a.lab().Crossplay(a.ctx, ask)
+	bar.End()
 	if err != nil {
 		return err
 	}
 	x.Command = commandLine()
-	return c.show(a, g, x)
+	return c.show(a, g, x, ask)
 }
 
 // commandLine is how the program was called.
@@ -58,7 +45,7 @@ func commandLine() string {
 }
 
 // show writes the files and the result.
-func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
+func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossConfig) error {
 	dir := c.Out
 	if dir == "" {
 		var err error
@@ -71,42 +58,8 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table) error {
 	}
 	at := filepath.Join(dir, "crossplay.html")
 	if c.JSON {
-		out := crossplayJSON{
-			Game: g.Spec().Name, Episodes: c.Episodes, Seed: c.Seed, Page: at, Cells: slices.Concat(x.Cells...),
-		}
-		for _, e := range x.Entries {
-			out.Entries = append(out.Entries, e.Name)
-		}
-		return a.emit(out)
+		return a.emit(x.Summary(g.Spec().Name, ask.Seed, at))
 	}
-	fmt.Fprintf(a.out, "%s: rows join teams of columns; what the newcomer gets / what each of the others gets\n\n", x.Game)
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "newcomer\t")
-	for _, e := range x.Entries {
-		fmt.Fprintf(w, "%s\t", e.Name)
-	}
-	fmt.Fprintln(w)
-	for i, row := range x.Cells {
-		fmt.Fprintf(w, "%s\t", x.Entries[i].Name)
-		for _, cell := range row {
-			if cell.Missing != "" {
-				fmt.Fprint(w, "–\t")
-				continue
-			}
-			fmt.Fprintf(w, "%.3f ± %s / %.3f\t", cell.Own.Mean, plot.Number(cell.Own.Half()), cell.Others.Mean)
-		}
-		fmt.Fprintln(w)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, why := range x.Absent() {
-		fmt.Fprintf(a.out, "\nNot played where there is a dash: %s.", why)
-	}
-	over := "starts"
-	if x.Seeded() {
-		over = "pairs of seeds, or over starts where neither has several seeds"
-	}
-	_, err := fmt.Fprintf(a.out, "\n\n± is half the 95 %% interval over %s.\nOpen the page: %s\n", over, at)
+	_, err := fmt.Fprintf(a.out, "%s\nOpen the page: %s\n", x.Text(), at)
 	return err
 }

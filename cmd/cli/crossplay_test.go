@@ -15,14 +15,17 @@ import (
 // brief are settings of a training of a second.
 var brief = []string{"--set", short, "--set", small, "--set", "train.steps=6000", "--set", "eval.episodes=40", "--set", "train.save=3000"}
 
-func crossplay(t *testing.T, args ...string) (x crossplayJSON) {
+func crossplay(t *testing.T, args ...string) (x crossed) {
 	t.Helper()
 	into(t, &x, append([]string{"crossplay"}, args...)...)
 	return x
 }
 
 // cell finds a pair.
-func (x crossplayJSON) cell(t *testing.T, newcomer, team string) cross.Cell {
+// crossed is what crossplay prints.
+type crossed struct{ cross.Summary }
+
+func (x crossed) cell(t *testing.T, newcomer, team string) cross.Cell {
 	t.Helper()
 	for _, c := range x.Cells {
 		if c.Newcomer == newcomer && c.Team == team {

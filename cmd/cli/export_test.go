@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/lab/export"
 	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
@@ -13,7 +14,7 @@ func TestExportWritesTheNetworks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := spectest.Play(t, "mind: hop\nactor: {hidden: [8]}\nppo: {lambda: 1}\nmoa: {hidden: [8, 8]}\n"+
 		"train: {envs: 2, window: 4, steps: 8, save: 8}\n", 1, 1).Dir
-	var got exportJSON
+	var got struct{ Runs []export.Result }
 	into(t, &got, "export", dir, "--onnx", "--check", "3")
 	if len(got.Runs) != 1 || len(got.Runs[0].Files) != 8 {
 		t.Fatalf("exported %+v, want four networks that act and four models of others", got)

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/config"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 type listCmd struct {
@@ -44,30 +42,9 @@ func (c listCmd) Run(a *app) error {
 }
 
 func (c listCmd) games(a *app) error {
-	type row struct {
-		Name    string   `json:"name"`
-		Kind    string   `json:"kind"`
-		Seats   int      `json:"seats"`
-		Actions []string `json:"actions"`
-		Goals   []string `json:"goals"`
-		Doc     string   `json:"doc"`
-	}
-	var rows []row
-	for _, name := range a.reg.GameNames() {
-		if !slices.Contains(a.reg.PlainGames(), name) {
-			rows = append(rows, row{Name: name, Kind: "any", Doc: a.reg.GameDoc(name)})
-			continue
-		}
-		g, err := a.reg.NewGame(name)
-		if err != nil {
-			return err
-		}
-		built, err := g.Build()
-		if err != nil {
-			return err
-		}
-		s := built.Spec()
-		rows = append(rows, row{name, s.Kind.String(), s.Seats, s.Actions, s.Goals, a.reg.GameDoc(name)})
+	rows, err := a.reg.GameList()
+	if err != nil {
+		return err
 	}
 	if c.JSON {
 		return a.emit(map[string]any{"games": rows})
@@ -88,13 +65,13 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	name, sets := c.Named(c.Game, c.Set)
+	name, sets := c.Env.Named(c.Game, c.Set)
 	for _, set := range sets {
 		if !strings.HasPrefix(set, "game.") {
 			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
 		}
 	}
-	spec, err := a.with(name, sets)
+	spec, err := a.lab().SpecWith(name, sets)
 	if err != nil {
 		return err
 	}
@@ -111,20 +88,6 @@ func (c listCmd) bots(a *app) error {
 		rows = append(rows, named{Name: b.Name, Doc: b.Doc})
 	}
 	return c.show(a, rows, map[string]any{"game": c.Game, "bots": rows})
-}
-
-// with returns the default spec of a game with fields set.
-func (a *app) with(game string, sets []string) (spec.Spec, error) {
-	sp := a.reg.Default()
-	if err := sp.Set("game.name=" + game); err != nil {
-		return sp, usage("--game %s: %w", game, err)
-	}
-	for _, set := range sets {
-		if err := sp.Set(set); err != nil {
-			return sp, usage("--set %s: %w", set, err)
-		}
-	}
-	return sp, nil
 }
 
 // show prints the rows, with a headline where a group begins.
@@ -155,13 +118,13 @@ func (c listCmd) fields(a *app) error {
 	var fields []config.Info
 	value := "value"
 	if c.Of != "" {
-		spec, err := a.spec(c.Of, c.Set)
+		spec, err := a.lab().SpecOf(c.Of, c.Set)
 		if err != nil {
 			return err
 		}
 		fields = spec.Fields()
 	} else {
-		spec, err := a.with(c.Game, c.Set)
+		spec, err := a.lab().SpecWith(c.Game, c.Set)
 		if err != nil {
 			return err
 		}
@@ -170,20 +133,6 @@ func (c listCmd) fields(a *app) error {
 	if c.JSON {
 		return a.emit(map[string][]config.Info{"fields": fields})
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "field\t%s\tmeaning\n", value)
-	for _, f := range fields {
-		doc := f.Doc
-		if f.Unit != "" {
-			doc += " [" + f.Unit + "]"
-		}
-		if f.Want != "" {
-			doc += " (" + f.Want + ")"
-		}
-		if f.When != "" && c.Of == "" {
-			doc += "; only for " + f.When
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Path, f.Default, doc)
-	}
-	return w.Flush()
+	_, err := fmt.Fprint(a.out, config.Text(fields, value, c.Of == ""))
+	return err
 }

@@ -14,11 +14,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/hop-marl/hop/cmd/cli/board"
 	"github.com/hop-marl/hop/cmd/cli/complete"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
@@ -27,7 +27,6 @@ import (
 	"github.com/hop-marl/hop/serve/jobs"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/store/runlog"
-	"github.com/hop-marl/hop/store/stage"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -42,6 +41,7 @@ type grammar struct {
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
 	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
 	Adapt     adaptCmd     `cmd:"" help:"Let an agent live among co-players, strangers or not: how fast and how well does it adapt?"`
+	Strangers strangersCmd `cmd:"" help:"Co-players that nobody was raised with: list them, look at one, score agents among them."`
 	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
 	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`
@@ -81,63 +81,33 @@ type app struct {
 
 // lab is where the app's experiments are run.
 func (a *app) lab() *lab.Lab {
-	_, all := linesOf(a.ctx)
-	watch := a.view(all, stage.Name(a.ctx))
+	watch := board.Watch(a.in, a.err, endNow)
 	if a.reg.Runs != nil {
 		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
 	}
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch, Do: a.stage}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch}
 }
+
+// terminal says whether progress goes to a terminal.
+func (a *app) terminal() bool { return board.Terminal(a.err) }
+
+// progress begins to show work; End must be called.
+func (a *app) progress(what string) *board.Progress { return board.Begin(a.err, what) }
 
 // reading returns the app with runs read as its command line says: every checkpoint that
 // is used is named, an older one than the newest only if that was accepted, and what
 // folders name to run refused unless they are trusted.
 func (a *app) reading(k *kong.Context) *app {
 	b, reg := *a, *a.reg
+	given := k.Model.Target.Interface().(grammar)
 	runs := &runlog.Reader{Watch: func(u runlog.Used) { fmt.Fprintln(a.err, "note:", u) }}
+	runs.AcceptOlder, runs.AcceptUnsealed, reg.Trust.All = given.AcceptOlder, given.AcceptUnsealed, reg.Trust.All || given.AnyFolder
 	if was := a.reg.Runs; was != nil {
-		runs.AcceptOlder, runs.AcceptUnsealed = was.AcceptOlder, was.AcceptUnsealed
-	}
-	for _, p := range k.Path {
-		switch {
-		case p.Flag == nil:
-		case p.Flag.Name == "accept-older":
-			runs.AcceptOlder = runs.AcceptOlder || p.Flag.Target.Bool()
-		case p.Flag.Name == "accept-unsealed":
-			runs.AcceptUnsealed = runs.AcceptUnsealed || p.Flag.Target.Bool()
-		case p.Flag.Name == "trust":
-			reg.Trust.All = reg.Trust.All || p.Flag.Target.Bool()
-		}
+		runs.AcceptOlder, runs.AcceptUnsealed = runs.AcceptOlder || was.AcceptOlder, runs.AcceptUnsealed || was.AcceptUnsealed
 	}
 	reg.Runs = runs
 	b.reg = &reg
 	return &b
-}
-
-// worker is a command that can be a stage: it does its work, writes into the folder
-// that --out names and nowhere else, and prints nothing.
-type worker interface {
-	work(ctx context.Context, l *lab.Lab) (any, error)
-}
-
-// stage does what the words of a spec's stage ask for.
-func (a *app) stage(ctx context.Context, words []string) error {
-	able := []string{"collect", "pretrain", "train", "adapt", "crossplay", "compare", "zoo"}
-	if !slices.Contains(able, words[0]) {
-		return usage("hop %s cannot be a stage: it has no folder of its own, as only %s have", words[0], strings.Join(able, ", "))
-	}
-	k, err := parse(&app{ctx, a.reg, strings.NewReader(""), io.Discard, io.Discard}, words)
-	if err != nil {
-		return usageError{err}
-	}
-	w, ok := k.Selected().Target.Interface().(worker)
-	if !ok {
-		return usage("hop %s cannot be a stage", k.Command())
-	}
-	b := a.reading(k)
-	b.ctx = ctx
-	_, err = w.work(ctx, b.lab())
-	return err
 }
 
 // Main runs the program on the process's arguments, stops it cleanly at a signal and
@@ -181,7 +151,7 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 // newParser returns what reads command lines.
 func newParser(a *app) *kong.Kong {
 	parser, err := kong.New(
-		&grammar{},
+		newGrammar(),
 		kong.Name("hop"),
 		kong.Description(text("hop")),
 		kong.UsageOnError(),
@@ -215,9 +185,8 @@ func notNegative(k *kong.Context) error {
 // run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
 	if !a.terminal() {
-		a.err = &shared{Writer: a.err} // progress keeps time beside the work
+		a.err = &board.Shared{Writer: a.err} // progress keeps time beside the work
 	}
-	a.ctx, _ = linesOf(a.ctx)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

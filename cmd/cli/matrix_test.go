@@ -532,8 +532,8 @@ func buildPlace(t *testing.T) *place {
 		"a": matrixSpec,
 		"b": strings.Replace(matrixSpec, "save: 300", "save: 300, team: [learn, '"+in("runs/a-001/seed-1#0")+"', ns, ns]", 1),
 		"s": matrixSpec + `
-prepare: [{name: data, run: "collect {game} --mix ns,nh --rows 200 --seed 7"}]
-follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 40 --last 20 --lives 1 --starts 2"}]
+prepare: [{name: data, collect: {mix: [ns, nh], rows: 200, seed: 7}}]
+follow: [{name: adapt, adapt: {vs: [ns, ns, ns], steps: 40, last: 20, lives: 1, starts: 2}}]
 `} {
 		if err := os.WriteFile(in(name+".yaml"), []byte("name: "+name+"\n"+text), 0o644); err != nil {
 			t.Fatal(err)

@@ -2,38 +2,37 @@ package cli
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/plot"
 )
 
 type oracleCmd struct {
 	gameFlags
-	lab.SolveConfig
-	JSON bool `help:"Print one JSON object."`
+	Ask  flags[lab.SolveConfig] `embed:""`
+	JSON bool                   `help:"Print one JSON object."`
 }
 
-func (c oracleCmd) Run(a *app) error {
+func (c oracleCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
 	g, _, err := c.build(a)
 	if err != nil {
 		return err
 	}
 	bar := a.progress("starts")
-	c.Progress = bar.update
-	out, err := lab.Solve(a.ctx, g, c.SolveConfig)
-	bar.end()
+	ask.Progress = bar.Update
+	out, err := lab.Solve(a.ctx, g, ask)
+	bar.End()
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "best response to %s: %.4f ± %s over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
-		out.Value, plot.Number(1.96*float64(out.SE)), c.Episodes, out.States, out.MS)
-	if out.Played != nil {
-		fmt.Fprintf(a.out, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value,
-			plot.Number(1.96*float64(*out.DiffSE)))
-	}
-	return nil
+	_, err = fmt.Fprint(a.out, out.Text())
+	return err
 }

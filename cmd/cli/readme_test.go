@@ -92,7 +92,7 @@ type shortened struct {
 // quick are settings that make a README's longer commands short.
 var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
-		"--set", mainStages, "--set", "follow=[{name: adapt, run: 'adapt {run} --vs ns,nh,nh --lives 1 --steps 200 --last 100'}]",
+		"--set", mainStages, "--set", "follow=[{name: adapt, adapt: {vs: [ns, nh, nh], steps: 200, last: 100, lives: 1}}]",
 		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000",
 		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small,
 	}},
@@ -122,13 +122,12 @@ var quick = []shortened{
 }
 
 // mainStages is the main job's preparation, made small.
-const mainStages = `prepare=[{name: response, run: 'pretrain response {game} --set steps=5000 --set save=1000 --episodes 20'},
-{name: data, run: 'collect {game} --population {response} --rows 3000 --seed 7'},
-{name: vae, run: 'pretrain vae --data {data} --loss b --set epochs=1'},
-{name: cvae, run: 'pretrain cvae --data {data} --vae {vae} --set epochs=1'},
-{name: moa, run: 'pretrain moa --data {data} --condition kind --cvae {cvae} --epochs 1
- --set model.hidden=[64,64] --set model.distances=false'},
-{name: world, run: 'pretrain world --data {data} --set epochs=1 --set model.hidden=[16] --probe 500 --plays 10'}]`
+const mainStages = `prepare=[{name: response, pretrain response: {steps: 5000, save: 1000, episodes: 20}},
+{name: data, collect: {population: '{response}', rows: 3000, seed: 7}},
+{name: vae, pretrain vae: {data: '{data}', model: {loss: b}, epochs: 1}},
+{name: cvae, pretrain cvae: {data: '{data}', vae: '{vae}', epochs: 1}},
+{name: moa, pretrain moa: {data: '{data}', model: {hidden: [64, 64], distances: false}, condition: kind, epochs: 1, cvae: '{cvae}'}},
+{name: world, pretrain world: {data: ['{data}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
 
 // The two pages share what their commands make.
 func TestReadmeCommandsRun(t *testing.T) {

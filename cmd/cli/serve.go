@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -53,16 +52,9 @@ func (c serveCmd) Run(a *app) error {
 func (a *app) serve(c serve.Config, open bool) (func(context.Context) error, error) {
 	c.Lab = &lab.Lab{Reg: a.reg, Version: version, Command: os.Args}
 	c.Log = func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
-	host, _, err := net.SplitHostPort(c.Addr)
+	l, err := serve.Listen(c.Addr)
 	if err != nil {
-		return nil, usage("--addr %s: want an address such as 127.0.0.1:8770: %w", c.Addr, err)
-	}
-	if host == "" {
-		c.Addr = "127.0.0.1" + c.Addr // :0 is a port of this machine, for this machine
-	}
-	l, err := net.Listen("tcp", c.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("serve: listening: %w; choose another address with --addr, such as --addr :0 for any free port", err)
+		return nil, err
 	}
 	c.Addr = l.Addr().String()
 	s, err := serve.New(c)

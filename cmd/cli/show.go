@@ -3,12 +3,10 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"text/tabwriter"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/train/spec"
 )
@@ -21,7 +19,7 @@ type showCmd struct {
 }
 
 func (c showCmd) Run(a *app) error {
-	s, err := a.spec(c.What, c.Set)
+	s, err := a.lab().SpecOf(c.What, c.Set)
 	if err != nil {
 		return err
 	}
@@ -46,7 +44,7 @@ func (c showCmd) Run(a *app) error {
 // diff prints the fields in which two specs differ. A side that does not have a
 // field has a dash.
 func (c showCmd) diff(a *app, s *spec.Spec) error {
-	other, err := a.spec(c.Diff, nil)
+	other, err := a.lab().SpecOf(c.Diff, nil)
 	if err != nil {
 		return err
 	}
@@ -68,33 +66,4 @@ func (c showCmd) diff(a *app, s *spec.Spec) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", d.Path, cmp.Or(d.A, "-"), cmp.Or(d.B, "-"))
 	}
 	return w.Flush()
-}
-
-// spec returns what a preset, a spec file or the folder of a run resolves to.
-func (a *app) spec(what string, sets []string) (spec.Spec, error) {
-	at, err := os.Stat(what)
-	if err != nil || !at.IsDir() {
-		s, err := a.reg.Load(what, sets)
-		if err != nil {
-			err = usageError{err}
-		}
-		return s, err
-	}
-	dirs, err := lab.Folders(what)
-	if err != nil {
-		return spec.Spec{}, err
-	}
-	s, err := a.lab().RunSpec(dirs[0])
-	if err != nil {
-		return s, err
-	}
-	for _, set := range sets {
-		if err := s.Set(set); err != nil {
-			return s, usage("--set %s: %w", set, err)
-		}
-	}
-	if err := s.Validate(); err != nil {
-		return s, usageError{err}
-	}
-	return s, nil
 }

@@ -28,8 +28,8 @@ train: {envs: 16, window: 16, steps: 1024}
 eval: {episodes: 10}
 imagine: {on: true, world: "{world}"}
 prepare:
-  - {name: data, run: "collect {game} --mix ns,nh --rows 1000 --seed 7"}
-  - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays 4"}
+  - {name: data, collect: {mix: [ns, nh], rows: 1000, seed: 7}}
+  - {name: world, pretrain world: {data: ["{data}"], model: {hidden: [16]}, epochs: 2, probe: 100, plays: 4}}
 `
 
 // stagesHere goes to a folder of the test's own that holds the spec as s.yaml.
@@ -75,8 +75,8 @@ actor: {frame: board, hidden: [8]}
 train: {envs: 16, window: 16, steps: 1024}
 eval: {episodes: 10}
 prepare:
-  - {name: zoo, run: "zoo train {game} --who selfish,selfish-1-young --hold selfish-2 --steps 1000"}
-  - {name: response, run: "pretrain response {game} --zoo {zoo} --set net.hidden=[8] --set steps=2000 --episodes 10"}
+  - {name: zoo, zoo train: {who: [selfish, selfish-1-young], hold: [selfish-2], steps: 1000}}
+  - {name: response, pretrain response: {net: {hidden: [8]}, steps: 2000, zoo: "{zoo}", episodes: 10}}
 `
 
 // A zoo is a stage, and what is pretrained among its members another. Who is held out can
@@ -110,8 +110,8 @@ func TestAZooIsAStage(t *testing.T) {
 // one, and when what it left is not whole; the others are reused.
 func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
-	small := strings.NewReplacer("--rows 1000", "--rows 200", "epochs=2", "epochs=1", "--probe 100 --plays 4",
-		"--probe 20 --plays 1").Replace(stagedSpec)
+	small := strings.NewReplacer("rows: 1000", "rows: 200", "epochs: 2", "epochs: 1", "probe: 100, plays: 4",
+		"probe: 20, plays: 1").Replace(stagedSpec)
 	other := func(was, is string) string { return strings.Replace(small, was, is, 1) }
 	var first []lab.Stage
 	left := func(file string) string {
@@ -126,8 +126,8 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 		{"the first time", small, nil, false, false},
 		{"nothing has changed", small, nil, true, true},
 		{"the training is another one", other("steps: 1024", "steps: 512"), nil, true, true},
-		{"the second command is another one", other("hidden=[16]", "hidden=[8]"), nil, true, false},
-		{"the first command is another one", other("--seed 7", "--seed 8"), nil, false, false},
+		{"the second command is another one", other("model: {hidden: [16]}", "model: {hidden: [8]}"), nil, true, false},
+		{"the first command is another one", other("seed: 7", "seed: 8"), nil, false, false},
 		{"the second was broken off", small, func() error { return os.Remove(left("done.json")) }, true, false},
 		{"a file of the second has changed", small, func() error { return os.WriteFile(left("card.json"), nil, 0o644) }, true, false},
 	} {
@@ -199,11 +199,69 @@ func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
 	}
 }
 
+// What is wrong with a stage is said when the spec is read, with its line, its field and what was
+// wanted; nothing is begun.
+func TestAWrongStageIsRefusedWhereItStands(t *testing.T) {
+	for _, c := range []struct{ was, is, want string }{
+		{"rows: 1000", "rows: 0", "line 8: prepare.data.rows is 0, want at least 1"},
+		{"rows: 1000", "rows: many", `line 8: prepare.data.rows is "many", want a value of type int`},
+		{"rows: 1000", "rowz: 1000", "line 8: prepare.data.rowz is not a field, want one of `hop list fields`; did you mean prepare.data.rows?"},
+		{"collect:", "colect:", "line 8: prepare.data.colect is no stage, want one of collect, "},
+		{"collect:", "colect:", "did you mean collect?"},
+		{"[\"{data}\"]", "[\"{dada}\"]", "line 9: prepare.world is '{dada}', want the name of an earlier stage, one of data"},
+		{"mix: [ns, nh], ", "", "line 8: prepare.data.mix is not said, want two bots, or some in among"},
+		{"mix: [ns, nh]", "mix: [ns]", "line 8: prepare.data.mix is [ns], want two bots"},
+		{"epochs: 2", "epochs: 2, model: {hidden: [-1]}", "line 9: prepare.world.model is given twice"},
+	} {
+		stagesHere(t, strings.Replace(stagedSpec, c.was, c.is, 1))
+		refused(t, "train s.yaml", c.want)
+		if list, err := os.ReadDir("."); err != nil || len(list) != 1 {
+			t.Errorf("%s: %v was left behind, %v", c.is, list, err)
+		}
+	}
+}
+
+// What a stage says that it does can be typed, and does the same.
+func TestAStagesCommandCanBeTyped(t *testing.T) {
+	stagesHere(t, stagedSpec)
+	first := staged(t, "s.yaml", "--set", "game.hares=3")
+	for i, file := range []string{"manifest.json", "card.json"} {
+		words := strings.Fields(strings.ReplaceAll(first.Stages[i].Command, "'", ""))[1:]
+		made := words[len(words)-1]
+		words[len(words)-1] = "typed"
+		ok(t, words...)
+		if got, want := read(t, filepath.Join("typed", file)), read(t, filepath.Join(made, file)); got != want {
+			t.Errorf("hop %s makes another %s", strings.Join(words, " "), file)
+		}
+		if err := os.RemoveAll("typed"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Specs of the version before have the words of commands: they mean the same.
+func TestStagesOfBeforeAreReadAsThoseOfToday(t *testing.T) {
+	stagesHere(t, stagedSpec)
+	first := staged(t, "s.yaml")
+	at := strings.Index(stagedSpec, "prepare:")
+	old := stagedSpec[:at] + `prepare:
+  - {name: data, run: "collect {game} --mix ns,nh --rows 1000 --seed 7"}
+  - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays=4"}
+`
+	if err := os.WriteFile("s.yaml", []byte(old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again := staged(t, "s.yaml")
+	if !again.Stages[0].Reused || !again.Stages[1].Reused || again.Mean != first.Mean {
+		t.Errorf("the words do something else: %+v", again.Stages)
+	}
+}
+
 func TestAFailingStageIsNamed(t *testing.T) {
-	stagesHere(t, strings.Replace(stagedSpec, "--seed 7", "--sede 7", 1))
+	stagesHere(t, strings.Replace(stagedSpec, "[ns, nh]", "[ns, nx]", 1))
 	if code, _, errs := hop(t, "train", "s.yaml"); code != 2 || !strings.Contains(errs, "stage data (collect") ||
-		!strings.Contains(errs, "--sede") {
-		t.Errorf("exit %d, want 2, the stage and the flag:\n%s", code, errs)
+		!strings.Contains(errs, "--mix ns,nx") {
+		t.Errorf("exit %d, want 2, the stage and what is wrong:\n%s", code, errs)
 	}
 }
 
@@ -224,7 +282,7 @@ func (w *tripwire) Write(b []byte) (int, error) {
 // What follows a training reads its final agents while the run is not called done yet: that
 // is no news to whoever trains.
 func TestWhatFollowsATrainingDoesNotCallItUnfinished(t *testing.T) {
-	stagesHere(t, matrixSpec+`follow: [{name: adapt, run: "adapt {run} --vs ns,ns,ns --steps 20 --last 10 --lives 1 --starts 1"}]`)
+	stagesHere(t, matrixSpec+`follow: [{name: adapt, adapt: {vs: [ns, ns, ns], steps: 20, last: 10, lives: 1, starts: 1}}]`)
 	code, _, errs := hop(t, "train", "s.yaml", "--json")
 	if code != 0 || !strings.Contains(errs, "its newest checkpoint") || strings.Contains(errs, "not done") {
 		t.Errorf("exit %d, want 0, the checkpoint that adapt read, and no word that the run is not done:\n%s", code, errs)
@@ -238,9 +296,9 @@ func TestStagesDoNotDependOnCores(t *testing.T) {
 	var first map[string]string
 	for _, n := range []int{1, 2, 7} {
 		runtime.GOMAXPROCS(n)
-		stagesHere(t, strings.ReplaceAll(stagedSpec, "--set epochs=2", "--set epochs=1")+`
-  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1 --set model.hidden=[16]"}
-  - {name: response, run: "pretrain response {game} --set steps=2000 --set envs=64 --episodes 4 --set net.hidden=[16]"}
+		stagesHere(t, strings.ReplaceAll(stagedSpec, "epochs: 2", "epochs: 1")+`
+  - {name: vae, pretrain vae: {data: "{data}", model: {loss: b, hidden: [16]}, epochs: 1}}
+  - {name: response, pretrain response: {net: {hidden: [16]}, envs: 64, steps: 2000, episodes: 4}}
 `)
 		reg := registry.New()
 		spec, err := reg.Load("s.yaml", nil)

@@ -8,16 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/nats-io/nats.go"
+	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/sweep"
-	"github.com/hop-marl/hop/lab/sweep/hub"
 	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/plot"
 )
 
@@ -29,35 +27,44 @@ type sweepCmd struct {
 	Retry  sweepRetry  `cmd:"" help:"Try jobs again that were given up."`
 }
 
-type sweepRun struct {
-	sweep.Options
-	What   string   `arg:"" help:"A sweep's file, or a preset or spec file whose fields --set varies." placeholder:"FILE|PRESET"`
-	Set    []string `help:"Set a field; values with commas are each tried, as in game.stags=1,2; repeatable." sep:"none" placeholder:"PATH=VALUES"`
-	Seeds  seeds    `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
-	Out    string   `help:"The sweep's folder." default:"sweep" type:"path"`
-	DryRun bool     `help:"List what would run."`
-	JSON   bool     `help:"Print one JSON object."`
+// sweepFlags say how a sweep is run.
+type sweepFlags struct {
+	Ask   flags[sweep.Options] `embed:""`
+	Token string               `hidden:"" help:"Refused: others could read it."`
 }
 
-func (c sweepRun) Run(a *app) error {
-	var f *sweep.File
-	var err error
-	if strings.HasSuffix(c.What, ".yaml") && len(c.Set) == 0 && isSweep(c.What) {
-		f, err = sweep.ReadFile(c.What)
-	} else {
-		f, err = sweep.Line(c.What, c.Set, c.Seeds.text)
+func (c sweepFlags) options(k *kong.Context) (sweep.Options, error) {
+	how, err := c.Ask.read(k, nil)
+	if how.Token = c.Token; err != nil {
+		return how, err
 	}
+	if err := how.Check(); err != nil {
+		return how, usageError{err}
+	}
+	return how, nil
+}
+
+type sweepRun struct {
+	sweepFlags
+	What   string       `arg:"" help:"A sweep's file, or a preset or spec file whose fields --set varies." placeholder:"FILE|PRESET"`
+	Set    []string     `help:"Set a field; values with commas are each tried, as in game.stags=1,2; repeatable." sep:"none" placeholder:"PATH=VALUES"`
+	Seeds  config.Seeds `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
+	Out    string       `help:"The sweep's folder." default:"sweep" type:"path"`
+	DryRun bool         `help:"List what would run."`
+	JSON   bool         `help:"Print one JSON object."`
+}
+
+func (c sweepRun) Run(a *app, k *kong.Context) error {
+	how, err := c.options(k)
+	if err != nil {
+		return err
+	}
+	f, list, err := sweep.Open(c.What, c.Set, c.Seeds)
 	if err != nil {
 		return usageError{err}
 	}
-	list := c.Seeds
-	if f.Seeds != "" {
-		if err := list.UnmarshalText([]byte(f.Seeds)); err != nil {
-			return usageError{err}
-		}
-	}
 	l := a.lab()
-	s, err := sweep.New(l, f, list.list)
+	s, err := sweep.New(l, f, list)
 	if err != nil {
 		return usageError{err}
 	}
@@ -69,18 +76,8 @@ func (c sweepRun) Run(a *app) error {
 		if c.JSON {
 			return a.emit(jobs)
 		}
-		fmt.Fprintf(a.out, "%s would run", plot.Count(len(jobs.Jobs), "job"))
-		if h := s.Halving; h != nil {
-			fmt.Fprintf(a.out, "; then the best one of %d variants to each of the env steps %v", h.Keep, h.Rungs[1:])
-		}
-		fmt.Fprintln(a.out, ":")
-		for _, e := range jobs.Jobs {
-			fmt.Fprintf(a.out, "  %s\n", e.Name)
-		}
-		return nil
-	}
-	if err := c.Check(); err != nil {
-		return usageError{err}
+		_, err = fmt.Fprint(a.out, s.Plan(jobs))
+		return err
 	}
 	if err := s.Write(c.Out); err != nil {
 		return usageError{err}
@@ -88,13 +85,7 @@ func (c sweepRun) Run(a *app) error {
 	if err := s.Sign(l, c.Out); err != nil {
 		fmt.Fprintln(a.err, "note:", err)
 	}
-	return goOn(a, c.Options, c.Out, c.JSON)
-}
-
-// isSweep tells a sweep's file from a spec's by its fields.
-func isSweep(name string) bool {
-	_, err := sweep.ReadFile(name)
-	return err == nil || errors.Is(err, fs.ErrNotExist)
+	return goOn(a, how, c.Out, c.JSON)
 }
 
 // goOn brings a sweep to its end.
@@ -153,43 +144,26 @@ func (c sweepStatus) Run(a *app) error {
 	if c.JSON {
 		return a.emit(x)
 	}
-	if err := sweepText(a, x); err != nil || x.Ended || sweep.AtWork(c.Dir) {
+	if _, err := fmt.Fprint(a.out, x.Text()); err != nil || x.Ended || sweep.AtWork(c.Dir) {
 		return err
 	}
 	fmt.Fprintf(a.out, "\nNo coordinator is at work on it. Go on with: hop sweep resume %s\n", c.Dir)
 	return nil
 }
 
-// sweepText prints a sweep's jobs.
-func sweepText(a *app, x *sweep.Index) error {
-	fmt.Fprintf(a.out, "%s\n\n", x.Line())
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "phase\tjob\ttries\tworker\tprocessor s\t")
-	for _, e := range x.Jobs {
-		why := e.Why
-		if why == "" {
-			why = e.Line
-		}
-		if e.Again != "" {
-			why = strings.TrimSpace(why + " (done again: " + e.Again + ")")
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%.1f\t%s\n", e.Phase, e.Name, e.Attempt, e.Worker, e.Cost.CPU, why)
-	}
-	return w.Flush()
-}
-
 type sweepResume struct {
-	sweep.Options
+	sweepFlags
 	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
 	JSON bool   `help:"Print one JSON object."`
 }
 
-func (c sweepResume) Run(a *app) error {
-	if err := c.Check(); err != nil {
-		return usageError{err}
+func (c sweepResume) Run(a *app, k *kong.Context) error {
+	how, err := c.options(k)
+	if err != nil {
+		return err
 	}
-	c.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
-	return goOn(a, c.Options, c.Dir, c.JSON)
+	how.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
+	return goOn(a, how, c.Dir, c.JSON)
 }
 
 type sweepCancel struct {
@@ -229,16 +203,22 @@ func (c sweepRetry) Run(a *app) error {
 }
 
 type workerCmd struct {
-	sweep.Server
-	Slots  int      `help:"Jobs at once; 0: as many as there are cores." default:"0"`
-	Cores  int      `help:"Cores that jobs may use; 0: all." default:"0"`
-	Labels []string `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
-	Dir    string   `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
-	Leash  bool     `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
+	Ask    flags[sweep.Server] `embed:""`
+	Token  string              `hidden:"" help:"Refused: others could read it."`
+	Slots  int                 `help:"Jobs at once; 0: as many as there are cores." default:"0"`
+	Cores  int                 `help:"Cores that jobs may use; 0: all." default:"0"`
+	Labels []string            `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
+	Dir    string              `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
+	Leash  bool                `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
 }
 
-func (c workerCmd) Run(a *app) error {
-	if c.Connect == "" {
+func (c workerCmd) Run(a *app, k *kong.Context) error {
+	server, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	server.Token = c.Token
+	if server.Connect == "" {
 		return usage("a worker needs --connect, the address that hop sweep --listen prints")
 	}
 	if c.Dir == "" {
@@ -252,17 +232,11 @@ func (c workerCmd) Run(a *app) error {
 	if c.Cores > 0 {
 		w.Cores = c.Cores
 	}
-	nc, token, err := c.Join(w.Name)
+	nc, token, err := server.Join(w.Name, w.Log)
 	if err != nil {
 		return usageError{err}
 	}
 	defer nc.Close()
-	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
-		if err != nil {
-			w.Log("%s is away: %v; waiting for it", hub.Without(c.Connect), err)
-		}
-	})
-	nc.SetReconnectHandler(func(*nats.Conn) { w.Log("%s is back", hub.Without(c.Connect)) })
 	fmt.Fprintf(a.err, "worker %s: %s, build %s; Ctrl-C lets its jobs move on\n", w.Name, plot.Count(w.Cores, "core"), w.Build)
 	ctx, leave := context.WithCancelCause(a.ctx)
 	defer leave(nil)

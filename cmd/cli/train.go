@@ -1,32 +1,27 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/train/spec"
 )
 
 type trainCmd struct {
-	lab.PythonEnv
-	What    string   `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
-	Set     []string `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds   seeds    `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores. With --resume: those missing are added." default:"1"`
-	Steps   int      `help:"Env steps of each seed in all, train.steps. With --resume: train longer, or stop sooner." placeholder:"N"`
-	Out     string   `help:"Folder that runs are put in." default:"runs" type:"path"`
-	Resume  string   `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
-	Workers int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	Serve   bool     `help:"Show the run in the browser while it trains (hop serve)."`
-	JSON    bool     `help:"Print one JSON object."`
+	envFlag
+	What    string       `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
+	Set     []string     `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+	Seeds   config.Seeds `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores. With --resume: those missing are added." default:"1"`
+	Steps   int          `help:"Env steps of each seed in all, train.steps. With --resume: train longer, or stop sooner." placeholder:"N"`
+	Out     string       `help:"Folder that runs are put in." default:"runs" type:"path"`
+	Resume  string       `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
+	Workers int          `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+	Serve   bool         `help:"Show the run in the browser while it trains (hop serve)."`
+	JSON    bool         `help:"Print one JSON object."`
 
 	AcceptBuild bool `help:"With --resume: go on with what another build of hop began."`
 }
@@ -50,43 +45,8 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	if c.JSON {
 		return a.emit(out)
 	}
-	fmt.Fprintf(a.out, "\n%s: %d fresh episodes of the true game for each seed, actions sampled\n\n", out.Preset, t.Spec.Eval.Episodes)
-	for _, s := range out.Seeds {
-		fmt.Fprintf(a.out, "  seed %-4d mean %.3f  agents", s.Seed, s.Mean)
-		for _, x := range s.Agents {
-			fmt.Fprintf(a.out, " %.2f", x)
-		}
-		fmt.Fprintf(a.out, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, plot.Short(float64(s.EnvSteps)), s.Wall)
-	}
-	fmt.Fprintf(a.out, "\n  all seeds  mean %.3f", out.Mean)
-	if len(out.Seeds) > 1 {
-		fmt.Fprintf(a.out, " (95 %% %.3f to %.3f), IQM %.3f", out.CI[0], out.CI[1], out.IQM)
-	}
-	fmt.Fprintf(a.out, "\n\nThe runs are in %s.\n", out.Run)
-	if out.Report != "" {
-		fmt.Fprintf(a.out, "Open the report: %s\n", out.Report)
-	}
-	return nil
-}
-
-// work trains in a stage's folder, or goes on with what was begun there.
-func (c trainCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
-	spec, err := c.spec(l.Reg)
-	if err != nil {
-		return nil, err
-	}
-	var t *lab.Training
-	dir := filepath.Join(c.Out, spec.Name+"-001")
-	_ = os.Remove(dir) // an empty one: it died before it was a training
-	if _, none := os.Stat(dir); none == nil {
-		t, err = l.Reopen(dir, lab.Further{}, c.Workers)
-	} else {
-		t, err = l.NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return l.Train(ctx, t)
+	_, err = fmt.Fprint(a.out, out.Text(t.Spec.Eval.Episodes))
+	return err
 }
 
 // spec is what a new training trains.
@@ -94,7 +54,7 @@ func (c trainCmd) spec(reg *spec.Registry) (spec.Spec, error) {
 	if c.Steps > 0 {
 		c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
 	}
-	sp, err := reg.Load(c.Preset(reg, c.What, c.Set))
+	sp, err := reg.Load(c.Env.Preset(reg, c.What, c.Set))
 	if err != nil {
 		err = usageError{err}
 	}
@@ -112,7 +72,7 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.lab().NewTraining(spec, c.Seeds.list, c.Out, c.Workers)
+		return a.lab().NewTraining(spec, c.Seeds, c.Out, c.Workers)
 	}
 	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--accept-build", "--accept-older",
 		"--accept-unsealed", "--trust"}
@@ -124,7 +84,7 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 	}
 	more := lab.Further{Steps: c.Steps, Build: c.AcceptBuild}
 	if slices.Contains(given, "--seeds") {
-		more.Seeds = c.Seeds.list
+		more.Seeds = c.Seeds
 	}
 	return a.lab().Reopen(c.Resume, more, c.Workers)
 }
@@ -140,33 +100,4 @@ func typed(k *kong.Context) (list []string) {
 		}
 	}
 	return list
-}
-
-// seeds are those of a flag, such as 1-5 or 1,4,9.
-type seeds struct {
-	text string
-	list []uint64
-}
-
-// UnmarshalText reads them.
-func (s *seeds) UnmarshalText(b []byte) error {
-	*s = seeds{text: string(b)}
-	for _, part := range strings.Split(s.text, ",") {
-		lo, hi, isRange := strings.Cut(strings.TrimSpace(part), "-")
-		first, err := strconv.ParseUint(lo, 10, 63)
-		last := first
-		if err == nil && isRange {
-			last, err = strconv.ParseUint(hi, 10, 63)
-		}
-		if err != nil || last < first || last-first >= 10_000 {
-			return fmt.Errorf("%s: want numbers such as 1-5 or 1,4,9", s.text)
-		}
-		for seed := first; seed <= last; seed++ {
-			if slices.Contains(s.list, seed) {
-				return fmt.Errorf("%s: seed %d stands there twice", s.text, seed)
-			}
-			s.list = append(s.list, seed)
-		}
-	}
-	return nil
 }

@@ -48,15 +48,15 @@ func TestWhatWasNotMeasuredIsSaidAndHarmsNothing(t *testing.T) {
 	refused(t, "pretrain world --data data --out world --plays 0", "--plays 0")
 }
 
-// Stages write into their own folders, and a spec that prepares itself is named at once.
+// What cannot be a stage is refused, with what can, and how it is written.
 func TestStagesThatCannotBeAreRefused(t *testing.T) {
 	for run, want := range map[string]string{
-		"train s.yaml":                          "s prepares s",
-		"train s.yaml --set train.steps=5":      "prepares s",
-		"train --resume runs/x":                 "--resume",
-		"collect {game} --mix ns,nh --out=../x": "--out",
-		"eval --team ns":                        "hop eval cannot be a stage",
-		"zoo list":                              "hop zoo list cannot be a stage",
+		"train s.yaml":                          "hop train s.yaml cannot be a stage",
+		"train --resume runs/x":                 "cannot be a stage; collect, ",
+		"collect {game} --mix ns,nh --out=../x": "--out=../x is no field of collect",
+		"collect --game coin --mix ns,nh":       "--game is no field of collect",
+		"eval --team ns":                        "hop eval --team ns cannot be a stage",
+		"zoo list":                              "{name: data, collect: {mix: [ns, nh], rows: 20000}}",
 	} {
 		stagesHere(t, "train: {steps: 10}\nprepare:\n  - {name: a, run: \""+run+"\"}\n")
 		refused(t, "train s.yaml", want)

@@ -1,15 +1,13 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -20,8 +18,12 @@ type zooCmd struct {
 }
 
 type zooTrainCmd struct {
-	lab.ZooConfig
-	JSON bool `help:"Print one JSON object."`
+	Game        string             `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set         []string           `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+	Ask         flags[prepare.Zoo] `embed:""`
+	Out         string             `help:"Folder of the zoo." default:"zoo"`
+	AcceptBuild bool               `help:"Keep, or go on with, what another build of hop began."`
+	JSON        bool               `help:"Print one JSON object."`
 }
 
 // Help is the text, in which nameBreeds puts the kinds.
@@ -46,19 +48,24 @@ type zooJSON struct {
 	Members []lab.ZooEntry `json:"members"`
 }
 
-func (c zooTrainCmd) work(ctx context.Context, l *lab.Lab) (any, error) {
-	return l.TrainZoo(ctx, c.ZooConfig)
-}
-
-func (c zooTrainCmd) Run(a *app) error {
-	list, err := a.lab().TrainZoo(a.ctx, c.ZooConfig)
+func (c zooTrainCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	at, err := gameFlags{Game: c.Game, Set: c.Set}.site(a, madeFlags{Out: c.Out, AcceptBuild: c.AcceptBuild})
+	if err != nil {
+		return err
+	}
+	list, err := a.lab().TrainZoo(a.ctx, ask, at)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		return a.emit(zooJSON{Zoo: c.Out, Members: list})
 	}
-	return zooTable(a, list)
+	_, err = fmt.Fprint(a.out, a.lab().ZooText(list))
+	return err
 }
 
 type zooListCmd struct {
@@ -78,27 +85,6 @@ func (c zooListCmd) Run(a *app) error {
 		fmt.Fprintf(a.out, "%s holds no co-players; train some with: hop zoo train --out %s\n", c.Out, c.Out)
 		return nil
 	}
-	return zooTable(a, list)
-}
-
-func zooTable(a *app, list []lab.ZooEntry) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tkind\tage\theld out\tmean\tagents\tenv steps\tgame\tfolder")
-	for _, e := range list {
-		var agents []string
-		for _, x := range e.Agents {
-			agents = append(agents, fmt.Sprintf("%.2f", x))
-		}
-		mean := e.Status
-		if e.Status == "done" {
-			mean = fmt.Sprintf("%.3f", e.Mean)
-		}
-		held := ""
-		if e.HeldOut {
-			held = "held out"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Kind, e.Age, held, mean, strings.Join(agents, " "),
-			plot.Short(float64(e.EnvSteps)), a.lab().GameWords(e.Game), e.Run)
-	}
-	return w.Flush()
+	_, err = fmt.Fprint(a.out, a.lab().ZooText(list))
+	return err
 }

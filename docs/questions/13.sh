@@ -3,19 +3,14 @@
 cd $OUT; export PATH=$(dirname $BIN):$PATH
 spec() { # preset seed; three names are hop+ with one thing changed
   local base=$1; case $1 in 8d|gate|tree) base=hop+;; esac
-  { echo "base: $base"
-    case $1 in gate) echo "goals: {gate: 1}";; tree) echo "search: {sims: 50, depth: 0}";; esac
-    if hop show "$base" | grep -q -- '- name:'; then echo "prepare:"
-    hop show "$base" | if [ $1 = 8d ]; then sed "s/--loss b --set epochs=4/--loss b --dim 8/"; else cat; fi | awk -v seed="$2" '
-    /^prepare:/ { inside = 1; next } /^[a-z]/ { inside = 0 }
-    inside && /- name:/ { name = $3 }
-    inside && /run:/ { sub(/^ *run: /, ""); gsub(/^\047|\047$/, "")
-      if ($0 ~ /--seed/) sub(/--seed [0-9]+/, "--seed " seed * 10 + 7); else $0 = $0 " --seed " seed
-      printf "  - {name: %s, run: \"%s\"}\n", name, $0 }'; fi
-  } > "$2/$1.yaml"; }
+  echo "base: $base" > "$2/$1.yaml"
+  case $1 in gate) echo "goals: {gate: 1}";; tree) echo "search: {sims: 50, depth: 0}";; esac >> "$2/$1.yaml"
+  hop show "$base" | awk -v seed="$2" '/^prepare:/ { inside = 1; next } /^[a-z]/ { inside = 0 }
+    inside && /- name:/ { name = $3; getline; print "--set prepare." name ".seed=" (/seed:/ ? seed * 10 + 7 : seed) }'
+  if [ $1 = 8d ]; then echo "--set prepare.vae.model.dim=8 --set prepare.vae.epochs=6"; fi; }
 one() { # preset seed workers
-  spec $1 $2; local t=$(date +%s)
-  hop train $2/$1.yaml --seeds $2 --out $2/runs --workers $3 --set game.stags=2 --set eval.episodes=${EP:-400} $MORE --json > $2/$1.json 2> $2/$1.err || { echo "FAILED $1 $2"; tail -2 $2/$1.err; return; }
+  local t=$(date +%s) stages=$(spec $1 $2)
+  hop train $2/$1.yaml $stages --seeds $2 --out $2/runs --workers $3 --set game.stags=2 --set eval.episodes=${EP:-400} $MORE --json > $2/$1.json 2> $2/$1.err || { echo "FAILED $1 $2"; tail -2 $2/$1.err; return; }
   timeout 200 hop adapt $2/runs/$1-001 --trios six --lives ${LIVES:-2} --workers $3 --out $2/adapt-$1 --json > $2/$1.adapt.json 2> $2/$1.adapt.err || { echo "FAILED adapt $1 $2"; tail -2 $2/$1.adapt.err; }
   echo "$1 $2 $(( $(date +%s) - t ))s"; }
 export -f spec one

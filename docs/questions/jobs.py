@@ -117,30 +117,28 @@ end("07")
 
 # 5: discrete goals; whole pipelines, every stage with its seed
 begin()
-def pipeline(q, v, s, deps, base, sets, swap="", more=""):
-    """Whole pipeline of a preset, every stage with the seed; swap takes the place of the stage vae, more is added to the stage sequence."""
-    extra = f" MORE='{more}'" if more else ""
-    reads = "if (name == \"sequence\") $0 = $0 \" \" ENVIRON[\"MORE\"]; " if more else ""
-    spec = (f"mkdir -p {s} && {{ echo 'base: {base}'; echo 'prepare:'; \"$BIN\" show {base} | SWAP='{swap}'{extra} awk -v seed={s} '/^prepare:/ {{ inside = 1; next }} /^[a-z]/ {{ inside = 0 }} inside && /- name:/ {{ name = $3 }} "
-            "inside && /run:/ { sub(/^ *run: /, \"\"); gsub(/^\\047|\\047$/, \"\"); if (name == \"vae\" && ENVIRON[\"SWAP\"] != \"\") $0 = ENVIRON[\"SWAP\"]; " + reads +
-            "if ($0 ~ /--seed/) sub(/--seed [0-9]+/, \"--seed \" seed * 10 + 7); else $0 = $0 \" --seed \" seed; printf \"  - {name: %s, run: \\\"%s\\\"}\\n\", name, $0 }'; } > " + f"{s}/{v}.yaml")
+def pipeline(q, v, s, deps, base, sets):
+    """Whole pipeline of a preset, every stage with the seed."""
+    spec = (f"mkdir -p {s} && echo 'base: {base}' > {s}/{v}.yaml && STAGES=$(\"$BIN\" show {base} | awk -v seed={s} '/^prepare:/ {{ inside = 1; next }} /^[a-z]/ {{ inside = 0 }} "
+            "inside && /- name:/ { name = $3; getline; print \"--set prepare.\" name \".seed=\" (/seed:/ ? seed * 10 + 7 : seed) }')")
     flags = " ".join(f"--set {x}" for x in [STAGS, f"eval.episodes={EV}"] + sets + n([], ["train.steps=1280"]))
-    job(f"{q}-{v}-{s}", deps, f"mkdir -p {q} && cd {q} && {spec} && \"$BIN\" train {s}/{v}.yaml --seeds {s} --out {s}/runs --workers 1 {flags} --json > {s}/{v}.json 2> {s}/{v}.err")
+    job(f"{q}-{v}-{s}", deps, f"mkdir -p {q} && cd {q} && {spec} && \"$BIN\" train {s}/{v}.yaml $STAGES --seeds {s} --out {s}/runs --workers 1 {flags} --json > {s}/{v}.json 2> {s}/{v}.err")
 for s in SEEDS: pipeline("05", "hop+", s, "", "hop+", [])
 for s in SEEDS: pipeline("05", "hop+gumbel", s, f"05-hop+-{s}", "hop+gumbel", [])
-for s in SEEDS: pipeline("05", "eight", s, f"05-hop+-{s}", "hop+", [], "pretrain vae --data {data} --loss b --discrete 8 --set epochs=4")
+for s in SEEDS: pipeline("05", "eight", s, f"05-hop+-{s}", "hop+", ["prepare.vae.model.discrete=8"])
 for s in SEEDS: pipeline("05", "soft", s, f"05-hop+gumbel-{s}", "hop+gumbel", ["goals.spread=0"])
 for s in SEEDS: pipeline("05", "hop+discrete", s, f"05-eight-{s}", "hop+discrete", [])
 end("05")
 
 # 3, in play: hop+ beside hop+sequence, whose others are read by a transformer, a GRU, a transformer that forgets at an episode's start, or nothing
 begin()
-def plays(v, s, deps, base, more=""):
-    pipeline("play", v, s, deps, base, [], more=more)
+def plays(v, s, deps, base, sets=()):
+    pipeline("play", v, s, deps, base, list(sets))
     job(f"play-adapt-{v}-{s}", f"play-{v}-{s}", f"cd play && \"$BIN\" adapt {s}/runs/{v}-001 --trios six --lives {n(2, 1)} --workers 1 --out {s}/adapt-{v} --json > {s}/{v}.adapt.json 2> {s}/{v}.adapt.err")
 for s in SEEDS: plays("hop+", s, "", "hop+")
-for v, more in (("hop+sequence", ""), ("hop+gru", "--history gru"), ("hop+forget", "--forget"), ("hop+blind", "--history none")):
-    for s in SEEDS: plays(v, s, f"play-hop+-{s}", "hop+sequence", more)
+READS = "prepare.sequence.model"
+for v, sets in (("hop+sequence", []), ("hop+gru", [READS + ".history=gru"]), ("hop+forget", [READS + ".across=false"]), ("hop+blind", [READS + ".history=none"])):
+    for s in SEEDS: plays(v, s, f"play-hop+-{s}", "hop+sequence", sets)
 end("03-play")
 
 # 10: partial observation
@@ -168,11 +166,11 @@ end("10-fade")
 begin()
 selfp = "train: {warm: {windows: 0}, standins: {share: 0}}"
 bots = "train: {warm: {windows: 0}, standins: {share: 0, teams: 0.9, who: [ns, nh]}}"
-tiny = '  - {name: data, run: "collect {game} --mix ns,random --rows 1000 --seed 7"}\n  - {name: vae, run: "pretrain vae --data {data} --loss b --set epochs=1"}\n  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae} --set epochs=1"}'
+tiny = '  - {name: data, collect: {mix: [ns, random], rows: 1000, seed: 7}}\n  - {name: vae, pretrain vae: {data: "{data}", model: {loss: b}, epochs: 1}}\n  - {name: cvae, pretrain cvae: {data: "{data}", vae: "{vae}", epochs: 1}}'
 learn = "goals: {cvae_passes: 1}\nmoa: {passes: 4}"
 frozen = "goals: {cvae_passes: 0}\nmoa: {passes: 0}"
 none = 'models: {moa: ""}'
-other = '  - {name: data, run: "collect --agents @FROM@ --rows %d --seed 7"}' % n(60000, 3000)
+other = '  - {name: data, collect: {agents: "@FROM@", rows: %d, seed: 7}}' % n(60000, 3000)
 specs = {"self-fresh": ["prepare:", tiny, none, learn, selfp], "self-frozen": [frozen, selfp], "self-learning": [learn, selfp],
          "bots-fresh": ["prepare:", tiny, none, learn, bots],
          "bots-frozen": ["prepare:", other, none, "goals: {cvae_passes: 0}\nmoa: {passes: 4}", bots], "bots-learning": ["prepare:", other, none, learn, bots]}

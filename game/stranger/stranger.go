@@ -88,6 +88,38 @@ func Parse(text string) (Split, error) {
 	return Split(name), nil
 }
 
+// Of says in which split's co-players a word of a game's language occurs: "all" if in several,
+// as those of the base do.
+func Of(g game.Game, word string) (string, error) {
+	l, err := Language(g)
+	if err != nil {
+		return "", err
+	}
+	in := ""
+	for _, split := range Splits {
+		_, list, err := List(g, split)
+		if err != nil {
+			return "", err
+		}
+		for _, text := range list {
+			p, err := l.Parse(text)
+			if err != nil {
+				return "", err
+			}
+			w, ok := p.(interface{ Words() []string })
+			if !ok || !slices.Contains(w.Words(), word) {
+				continue
+			}
+			if in != "" {
+				return "all", nil
+			}
+			in = string(split)
+			break
+		}
+	}
+	return in, nil
+}
+
 // Sum returns what a list's version stands for.
 func Sum(list []string) string {
 	h := sha256.Sum256([]byte(strings.Join(list, "\n")))

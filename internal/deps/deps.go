@@ -36,8 +36,8 @@ var Groups = []Group{
 		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/hop", "agent/influence", "agent/lola", "agent/rl2",
 	}},
 	{"train", "The spec, the loop, what is learnt before it.", []string{
-		"train", "train/eval", "train/pretrain", "train/pretrain/score", "train/pretrain/score/chance", "train/spec",
-		"train/pretrain/score/lives", "train/registry", "train/spec/names", "train/spec/spectest",
+		"train", "train/eval", "train/pretrain", "train/pretrain/score", "train/pretrain/score/chance", "train/prepare",
+		"train/spec", "train/pretrain/score/lives", "train/registry", "train/spec/names", "train/spec/spectest",
 	}},
 	{"audit", "Is it right, and if not, where.", []string{
 		"audit/ladder", "audit/record", "audit/reference", "audit/check", "audit/probe", "audit",
@@ -45,7 +45,7 @@ var Groups = []Group{
 	{"lab", "Experiments as Go calls, and their pages.", []string{
 		"lab/bench", "lab/onnx", "lab/report/adapted", "lab/report/cross", "lab/report/sweeps",
 		"lab/sweep/design", "lab/sweep/hub", "lab/zoo", "lab/play", "lab/report", "lab/sweep/queue", "lab/films",
-		"lab/sweep/worker", "lab", "lab/adapt", "lab/compare", "lab/export", "lab/prepare", "lab/sweep", "lab/scale",
+		"lab/sweep/worker", "lab", "lab/compare", "lab/export", "lab/sweep", "lab/scale",
 	}},
 	{"serve", "Browser and Python.", []string{
 		"serve/auth", "serve/cache", "serve/games", "serve/jobs", "serve/runs", "serve/words", "serve/curve", "serve/replay", "serve",

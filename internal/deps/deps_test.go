@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,31 @@ func TestTheTopIsTheGroups(t *testing.T) {
 		if row := "| `" + g.Name + "` | " + g.Says + " |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/architecture.md has no row %s", row)
 		}
+	}
+}
+
+// Configs say what their fields mean, and only the command line that they are flags.
+func TestOnlyTheCommandLineKnowsFlags(t *testing.T) {
+	n := 0
+	eachFile(t, func(s source) {
+		if s.file == nil || strings.HasPrefix(s.path, "cmd/") {
+			return
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			if f, ok := node.(*ast.Field); ok && f.Tag != nil {
+				n++
+				tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
+				for _, kong := range []string{"help", "placeholder", "kong", "arg", "cmd"} {
+					if _, has := tag.Lookup(kong); has {
+						t.Errorf("%s: the tag %s is the command line's; use those of num/config", s.fset.Position(f.Pos()), kong)
+					}
+				}
+			}
+			return true
+		})
+	})
+	if n < 500 {
+		t.Errorf("only %d tags were seen", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -281,4 +282,34 @@ func (b *Plan) phases(d time.Duration) PlanPhases {
 		return PlanPhases{}
 	}
 	return PlanPhases{p.Select / sum, p.Others / sum, p.Dynamics / sum, p.Leaf / sum, p.Backup / sum}
+}
+
+// Plans is a search measured in every combination of settings.
+type Plans struct {
+	Leaf               []string
+	Size, Agents, Sims []int
+	Envs, CPU          int
+	Time               time.Duration // processor time of each row
+}
+
+// Measure measures them, in the order of their fields.
+func (p Plans) Measure(ctx context.Context, reg *spec.Registry) (rows []PlanRow, err error) {
+	for _, leaf := range p.Leaf {
+		for _, size := range p.Size {
+			for _, agents := range p.Agents {
+				for _, sims := range p.Sims {
+					b, err := NewPlan(reg, PlanConfig{Leaf: leaf, Size: size, Agents: agents, Sims: sims, Envs: p.Envs, CPU: p.CPU})
+					if err != nil {
+						return nil, err
+					}
+					rows = append(rows, b.Measure(p.Time))
+					b.Close()
+					if err := ctx.Err(); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	return rows, nil
 }

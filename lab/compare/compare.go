@@ -7,26 +7,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// Config says what is compared. Its tags are those of the command's flags.
+// Config says what is compared.
 type Config struct {
-	Variants  []string `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"PRESET|SPEC"`
-	Seeds     []uint64 `kong:"-"`
-	Set       []string `help:"Set a field of all variants, such as train.steps=200000; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Out       string   `help:"Folder of the comparison and of the runs it trains; the same folder goes on." default:"runs/compare" type:"path"`
-	Reuse     []string `help:"Folders in which finished runs are looked for too." default:"runs" type:"path" sep:"none"`
-	Threshold float64  `help:"@compare_threshold" default:"nan" placeholder:"X"`
-	Workers   int      `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
+	Variants  []string     `yaml:"variants" doc:"presets or spec files; the first is the one that others are held against" unit:"PRESET|SPEC" flag:"-"`
+	Seeds     config.Seeds `yaml:"seeds" doc:"seeds of every variant, such as 1-5 or 1,4,9"`
+	Set       []string     `yaml:"set" doc:"set a field of all variants, such as train.steps=200000; repeatable" unit:"PATH=VALUE" flag:"each"`
+	Out       string       `yaml:"out" doc:"folder of the comparison and of the runs it trains; the same folder goes on" flag:"file"`
+	Reuse     []string     `yaml:"reuse" doc:"folders in which finished runs are looked for too" flag:"each file"`
+	Threshold float64      `yaml:"threshold" doc:"measure how long each variant takes to reach this return; none: 95 % of the way from the lowest point to the best mean" unit:"X"`
+	Workers   int          `yaml:"workers" doc:"cores to use; 0: all; numbers do not depend on it" range:"0.."`
+}
+
+// Default returns what is usual; what is compared is for its user to say.
+func Default() Config {
+	return Config{Seeds: config.Seeds{1, 2, 3, 4, 5}, Out: filepath.FromSlash("runs/compare"), Reuse: []string{"runs"}, Threshold: math.NaN()}
 }
 
 // variant is a spec and where its runs are.

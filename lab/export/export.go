@@ -25,11 +25,11 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// ONNX asks for the networks of a run as ONNX files. Its tags are those of the command's flags.
+// ONNX asks for the networks of a run as ONNX files.
 type ONNX struct {
-	Run_  string `arg:"" name:"run" help:"Folder of a run, or of several seeds of it." type:"path" placeholder:"RUN"`
-	Out   string `help:"Folder to write into; default: onnx in the run's own, or in each seed's." type:"path" placeholder:"DIR"`
-	Check int    `help:"Beside each file, so many observations and what the network makes of them, as NAME.npz; 0: none." default:"0"`
+	Run   string `yaml:"run" doc:"folder of a run, or of several seeds of it" unit:"RUN" flag:"-"`
+	Out   string `yaml:"out" doc:"folder to write into; none: onnx in the run's own, or in each seed's" unit:"DIR" flag:"file"`
+	Check int    `yaml:"check" doc:"beside each file, so many observations and what the network makes of them, as NAME.npz; 0: none" range:"0.."`
 }
 
 // File is a network that was written.
@@ -59,7 +59,7 @@ type Result struct {
 
 // Do writes the files.
 func (c ONNX) Do(l *lab.Lab) ([]Result, error) {
-	dirs, err := lab.Folders(c.Run_)
+	dirs, err := lab.Folders(c.Run)
 	if err != nil {
 		return nil, err
 	}

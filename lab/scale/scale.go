@@ -19,9 +19,8 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/lab/adapt"
 	"github.com/hop-marl/hop/num/cpu"
-	"github.com/hop-marl/hop/train/spec"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // Row is one job on so many cores.
@@ -109,13 +108,23 @@ func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
 	return row, err
 }
 
+// less makes the stages of the main job short: what they do stays the same.
+var less = []string{
+	"prepare.response.steps=276480", "prepare.response.episodes=20", "prepare.data.rows=20000", "prepare.vae.epochs=1",
+	"prepare.cvae.epochs=1", "prepare.moa.epochs=1", "prepare.some.rows=10000", "prepare.wander.rows=5000", "prepare.world.epochs=1",
+	"prepare.world.probe=2000", "prepare.world.plays=50", "follow.adapt.lives=2", "follow.adapt.steps=100", "follow.adapt.last=50",
+}
+
 // trained trains a preset, with all that comes after it or without, and returns the sum of its checkpoints and of those of its models.
 func trained(ctx context.Context, l *lab.Lab, preset, out string, steps int, report bool) (string, error) {
-	spec, err := l.Reg.Load(preset, []string{fmt.Sprintf("train.steps=%d", steps), "eval.episodes=40"})
+	sets := []string{fmt.Sprintf("train.steps=%d", steps), "eval.episodes=40"}
+	if preset == "hop+main" {
+		sets = append(sets, less...)
+	}
+	spec, err := l.Reg.Load(preset, sets)
 	if err != nil {
 		return "", err
 	}
-	shorten(&spec)
 	if !report {
 		spec.Follow = nil
 	}
@@ -136,21 +145,6 @@ func trained(ctx context.Context, l *lab.Lab, preset, out string, steps int, rep
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// shorten makes stages short: what they do stays the same.
-func shorten(sp *spec.Spec) {
-	less := map[string]string{
-		"response": "--set steps=276480 --episodes 20", "data": "--rows 20000", "vae": "--set epochs=1", "cvae": "--set epochs=1",
-		"moa": "--epochs 1", "some": "--rows 10000", "wander": "--rows 5000", "world": "--set epochs=1 --probe 2000 --plays 50",
-		"adapt": "--lives 2 --steps 100 --last 50",
-	}
-	for i := range sp.Prepare {
-		sp.Prepare[i].Run += " " + less[sp.Prepare[i].Name]
-	}
-	for i := range sp.Follow {
-		sp.Follow[i].Run += " " + less[sp.Follow[i].Name]
-	}
-}
-
 // checkpoints adds the checkpoints below a folder to a sum, with what they are of.
 func checkpoints(h hash.Hash, out string) error {
 	return filepath.WalkDir(out, func(path string, e fs.DirEntry, err error) error {
@@ -166,10 +160,10 @@ func checkpoints(h hash.Hash, out string) error {
 
 // lives lets the main job's agent live among two trios, and returns the sum of its table.
 func lives(ctx context.Context, l *lab.Lab, run string) (string, error) {
-	table, err := adapt.Run(ctx, l, adapt.Config{
-		Runs: []string{run}, Teams: [][]string{{"ns", "nh", "nh"}, {"nh", "ns", "random"}, {"random", "random", "random"}}, Zoo: "zoo",
-		Learn: spec.LearnBeliefs, Steps: 200, Last: 100, Lives: 4, Seeds: []uint64{1, 2}, Starts: 16,
-	})
+	c := prepare.DefaultAdapt()
+	c.Trios, c.Every = "ns,nh,nh nh,ns,random random,random,random", 0
+	c.Steps, c.Last, c.Lives, c.Seeds, c.Starts = 200, 100, 4, []uint64{1, 2}, 16
+	table, err := l.Adapt(ctx, c, lab.Site{Runs: []string{run}})
 	if err != nil {
 		return "", err
 	}

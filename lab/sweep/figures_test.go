@@ -179,7 +179,8 @@ func TestFigureAThousandWorkers(t *testing.T) {
 		build := s.sweep("x").Build
 		var conns []*nats.Conn
 		for i := range workers {
-			nc, token, err := sweep.Server{Connect: s.at, TokenFile: s.path("x/" + hub.WorkerFile)}.Join(fmt.Sprint("sim", i))
+			server := sweep.Server{Connect: s.at, TokenFile: s.path("x/" + hub.WorkerFile)}
+			nc, token, err := server.Join(fmt.Sprint("sim", i), func(string, ...any) {})
 			s.must(err)
 			conns = append(conns, nc)
 			found, err := queue.Find(ctx, nc, token)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hop-marl/hop/lab/sweep/design"
 	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/num/config"
 )
 
 // File is a sweep as a user writes it down.
@@ -209,4 +211,24 @@ func memory(text string) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("sweep: each.memory is %q, want a size such as 512MB or 2GB", text)
+}
+
+// Open reads a sweep's file, or makes one of a preset or a spec file whose fields are varied. Its
+// seeds are those that it names, or else the given ones.
+func Open(what string, sets []string, seeds config.Seeds) (f *File, list config.Seeds, err error) {
+	if strings.HasSuffix(what, ".yaml") && len(sets) == 0 {
+		if f, err = ReadFile(what); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f = nil // a spec's
+		}
+	}
+	if f == nil && (err == nil || !errors.Is(err, fs.ErrNotExist)) {
+		f, err = Line(what, sets, seeds.String())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Seeds == "" {
+		return f, seeds, nil
+	}
+	return f, list, list.UnmarshalText([]byte(f.Seeds))
 }

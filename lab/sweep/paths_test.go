@@ -54,10 +54,10 @@ train: {envs: 8, window: 16, steps: 1024}
 eval: {episodes: 5}
 imagine: {on: true, world: "{world}"}
 prepare:
-  - {name: data, run: "collect {game} --mix ns,nh --rows 500 --seed 7"}
-  - {name: world, run: "pretrain world --data {data} --set epochs=1 --set model.hidden=[8] --probe 50 --plays 2"}
+  - {name: data, collect: {mix: [ns, nh], rows: 500, seed: 7}}
+  - {name: world, pretrain world: {data: ["{data}"], model: {hidden: [8]}, epochs: 1, probe: 50, plays: 2}}
 follow:
-  - {name: cross, run: "crossplay {run} ns --episodes 5"}
+  - {name: adapt, adapt: {vs: [ns, ns, ns], steps: 40, last: 20, lives: 1, starts: 1}}
 `
 
 // Stages are done once for all variants, what follows a training has all its seeds, and commands

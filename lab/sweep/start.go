@@ -25,12 +25,12 @@ import (
 
 // Server says through which server coordinator and workers meet.
 type Server struct {
-	Connect   string `help:"Address of a NATS server with JetStream, nats://HOST:PORT; several with commas." placeholder:"URL"`
-	TokenFile string `help:"File with the token, which only you may read; or set HOP_TOKEN." type:"path" placeholder:"FILE"`
-	CA        string `name:"ca" help:"File of the authority that signed the server's certificate." type:"path" placeholder:"FILE"`
-	Cert      string `help:"Own certificate: of the server with --listen, else what is shown to it." type:"path" placeholder:"FILE"`
-	Key       string `help:"Its key." type:"path" placeholder:"FILE"`
-	Token     string `hidden:"" help:"Refused: others could read it."`
+	Connect   string `yaml:"connect" doc:"address of a NATS server with JetStream, nats://HOST:PORT; several with commas" unit:"URL"`
+	TokenFile string `yaml:"token_file" doc:"file with the token, which only you may read; or set HOP_TOKEN" unit:"FILE" flag:"file"`
+	CA        string `yaml:"ca" doc:"file of the authority that signed the server's certificate" unit:"FILE" flag:"file"`
+	Cert      string `yaml:"cert" doc:"own certificate: of the server with --listen, else what is shown to it" unit:"FILE" flag:"file"`
+	Key       string `yaml:"key" doc:"its key" unit:"FILE" flag:"file"`
+	Token     string `yaml:"-"` // refused: others could read it
 }
 
 // check refuses tokens where others can read them.
@@ -61,8 +61,8 @@ func (s Server) route(name string) hub.Route {
 	return hub.Route{Addr: s.Connect, Name: name, CA: s.CA, Cert: s.Cert, Key: s.Key}
 }
 
-// Join connects a worker to its coordinator.
-func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
+// Join connects a worker to its coordinator, and says when that is away and back.
+func (s Server) Join(name string, log func(format string, args ...any)) (*nats.Conn, *hub.Token, error) {
 	if err := s.check(); err != nil {
 		return nil, nil, err
 	}
@@ -79,20 +79,32 @@ func (s Server) Join(name string) (*nats.Conn, *hub.Token, error) {
 		return nil, nil, err
 	}
 	nc, err := s.route(name).Dial(t)
-	return nc, t, err
+	if err != nil {
+		return nil, nil, err
+	}
+	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if err != nil {
+			log("%s is away: %v; waiting for it", hub.Without(s.Connect), err)
+		}
+	})
+	nc.SetReconnectHandler(func(*nats.Conn) { log("%s is back", hub.Without(s.Connect)) })
+	return nc, t, nil
 }
 
 // Options are how a sweep is run.
 type Options struct {
-	Server
-	Listen   string        `help:"Let workers on other machines join at this address; without it nothing listens." placeholder:"HOST:PORT"`
-	ClientCA string        `name:"client-ca" help:"Let only workers in whose certificate this authority signed." type:"path" placeholder:"FILE"`
-	Slots    int           `help:"Jobs at once on this machine; 0: none, only others work; -1: as many as there are cores." default:"-1"`
-	Wait     time.Duration `help:"How long a silent worker keeps its job." default:"30s"`
-	Replicas int           `help:"With --connect to a cluster: how many of its servers keep everything." default:"1"`
+	Server   `yaml:",inline"`
+	Listen   string        `yaml:"listen" doc:"let workers on other machines join at this address; without it nothing listens" unit:"HOST:PORT"`
+	ClientCA string        `yaml:"client_ca" doc:"let only workers in whose certificate this authority signed" unit:"FILE" flag:"file"`
+	Slots    int           `yaml:"slots" doc:"jobs at once on this machine; 0: none, only others work; -1: as many as there are cores"`
+	Wait     time.Duration `yaml:"wait" doc:"how long a silent worker keeps its job"`
+	Replicas int           `yaml:"replicas" doc:"with --connect to a cluster: how many of its servers keep everything"`
 
-	AcceptUnsealed bool `kong:"-"` // go on with a folder for which nothing vouches
+	AcceptUnsealed bool `yaml:"-"` // go on with a folder for which nothing vouches
 }
+
+// DefaultOptions returns what is usual: a sweep on this machine.
+func DefaultOptions() Options { return Options{Slots: -1, Wait: 30 * time.Second, Replicas: 1} }
 
 // hub is the server of a sweep's own.
 func (o Options) hub(dir string, keys *hub.Keys) hub.Config {

@@ -102,12 +102,77 @@ func walk(v reflect.Value, in leaf, visit func(leaf)) {
 	}
 }
 
+// Coder is a field that reads and writes itself, such as a list of entries of several types.
+type Coder interface {
+	// DecodeNode reads a YAML node, whose path is put before those of faults.
+	DecodeNode(n *yaml.Node, path string) (Lines, []*Fault)
+	EncodeNode() (*yaml.Node, error)
+}
+
+// coder returns the Coder that a field is, or nil.
+func coder(v reflect.Value) Coder {
+	if !reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[Coder]()) {
+		return nil
+	}
+	if !v.CanAddr() {
+		at := reflect.New(v.Type()).Elem()
+		at.Set(v)
+		v = at
+	}
+	return v.Addr().Interface().(Coder)
+}
+
+// Changed returns the fields of v that are not as in plain, a value of the same type, as a YAML
+// mapping on one line.
+func Changed(v, plain any) (*yaml.Node, error) {
+	return changed(reflect.Indirect(reflect.ValueOf(v)), reflect.Indirect(reflect.ValueOf(plain)))
+}
+
+func changed(v, plain reflect.Value) (*yaml.Node, error) {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
+	b, was := blockOf(v), blockOf(plain)
+	for i, p := range b.parts {
+		if b.lacks(p) != "" {
+			continue
+		}
+		var val *yaml.Node
+		var err error
+		if p.f.Type.Kind() == reflect.Struct {
+			if val, err = changed(p.v, was.parts[i].v); err == nil && len(val.Content) == 0 {
+				continue
+			}
+		} else {
+			if show(p.v) == show(was.parts[i].v) {
+				continue
+			}
+			val, err = encode(p.v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("field: writing %s: %w", p.name, err)
+		}
+		val.Style |= yaml.FlowStyle
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: p.name}, val)
+	}
+	return n, nil
+}
+
+// Each calls visit with every field of v, a pointer to a struct, that exists, and its path.
+func Each(v any, visit func(path string, field reflect.Value)) {
+	walk(reflect.ValueOf(v).Elem(), leaf{}, func(l leaf) {
+		if l.lacks == "" {
+			visit(l.path, l.v)
+		}
+	})
+}
+
 // Encode returns v, a struct or a pointer to one, as a YAML mapping of the
 // fields that exist: those of other kinds are left out.
 func Encode(v any) (*yaml.Node, error) { return encode(reflect.Indirect(reflect.ValueOf(v))) }
 
 func encode(v reflect.Value) (*yaml.Node, error) {
 	switch {
+	case coder(v) != nil:
+		return coder(v).EncodeNode()
 	case v.Kind() == reflect.Struct:
 		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		b := blockOf(v)

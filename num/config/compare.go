@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
 
 // Closest returns the one of names that name is most likely a slip of the
 // keyboard for, or "" if it resembles none of them.
@@ -91,4 +95,27 @@ func values(list []Info) map[string]string {
 		m[f.Path] = f.Default
 	}
 	return m
+}
+
+// Text is a list of fields as a table for a terminal; value is what the column of their values is
+// called, and when whether it says which kinds have them.
+func Text(fields []Info, value string, when bool) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "field\t%s\tmeaning\n", value)
+	for _, f := range fields {
+		doc := f.Doc
+		if f.Unit != "" {
+			doc += " [" + f.Unit + "]"
+		}
+		if f.Want != "" {
+			doc += " (" + f.Want + ")"
+		}
+		if f.When != "" && when {
+			doc += "; only for " + f.When
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Path, f.Default, doc)
+	}
+	w.Flush()
+	return b.String()
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -91,6 +92,10 @@ func text(n *yaml.Node) string {
 
 func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
 	switch {
+	case coder(f) != nil:
+		lines, faults := coder(f).DecodeNode(n, path)
+		maps.Copy(d.lines, lines)
+		d.faults = append(d.faults, faults...)
 	case f.Kind() == reflect.Struct:
 		d.mapping(n, f, path)
 	case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && n.Kind == yaml.SequenceNode:
@@ -106,8 +111,8 @@ func (d *decoder) value(n *yaml.Node, f reflect.Value, path string) {
 	}
 }
 
-// At puts a prefix before the path of every Fault joined in err and gives each
-// the line that lines knows. Errors that are no Fault pass unchanged.
+// At puts a prefix before the path of every Fault joined in err and gives each the line that
+// lines knows, of it or of the block that it is in. Errors that are no Fault pass unchanged.
 func At(err error, prefix string, lines Lines) error {
 	if err == nil {
 		return nil
@@ -118,8 +123,8 @@ func At(err error, prefix string, lines Lines) error {
 		if errors.As(e, &f) {
 			moved := *f
 			moved.Path = join(prefix, f.Path)
-			if moved.Line == 0 {
-				moved.Line = lines[moved.Path]
+			for path := moved.Path; moved.Line == 0 && path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
+				moved.Line = lines[path]
 			}
 			e = &moved
 		}

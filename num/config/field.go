@@ -20,6 +20,10 @@
 //
 //	Kind string  `yaml:"kind" doc:"..." oneof:"none|latent|classes"`
 //	Mix  float64 `yaml:"mix" doc:"..." range:"0..1" when:"latent|classes"`
+//
+// need:"yes" is a field that must not be empty. A command has a flag for every field (Flags);
+// flag:"-" is one for which it has an argument, flag:"each" a list that is typed one by one,
+// flag:"file" a path, flag:"each file" both.
 package config
 
 import (
@@ -112,7 +116,7 @@ func Check(v any) error { return errors.Join(check(reflect.Indirect(reflect.Valu
 
 func check(v reflect.Value, path string) (errs []error) {
 	walk(v, leaf{path: path}, func(l leaf) {
-		if l.lacks != "" {
+		if l.lacks != "" || coder(l.v) != nil {
 			return
 		}
 		if t := l.f.Type; t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
@@ -122,6 +126,8 @@ func check(v reflect.Value, path string) (errs []error) {
 			return
 		}
 		switch want := wanted(l.f.Tag); {
+		case l.f.Tag.Get("need") != "" && (l.v.IsZero() || l.v.Kind() == reflect.Slice && l.v.Len() == 0):
+			errs = append(errs, &Fault{Path: l.path, Value: "empty", Want: l.f.Tag.Get("doc")})
 		case !finite(l.v):
 			errs = append(errs, &Fault{Path: l.path, Value: show(l.v), Want: strings.TrimSuffix("a finite number of 32 bits, "+want, ", ")})
 		case !fits(l.f.Tag, l.v):
@@ -150,10 +156,24 @@ func Set(v any, path, value string) error {
 		return nil
 	}
 	var doc yaml.Node
-	if yaml.Unmarshal([]byte(value), &doc) != nil || len(doc.Content) == 0 || !read(doc.Content[0], at.v) {
+	err := yaml.Unmarshal([]byte(value), &doc)
+	if c := coder(at.v); c != nil && err == nil && len(doc.Content) > 0 {
+		return unlined(c.DecodeNode(doc.Content[0], path))
+	}
+	if err != nil || len(doc.Content) == 0 || !read(doc.Content[0], at.v) {
 		return &Fault{Path: path, Value: strconv.Quote(value), Want: "a value of type " + typeName(at.f.Type)}
 	}
 	return nil
+}
+
+// unlined returns faults of a value that stands on no line.
+func unlined(_ Lines, faults []*Fault) error {
+	var errs []error
+	for _, f := range faults {
+		f.Line = 0
+		errs = append(errs, f)
+	}
+	return errors.Join(errs...)
 }
 
 // nearest suggests the field that path resembles, or the only one that ends like it.
@@ -290,7 +310,15 @@ func wanted(tag reflect.StructTag) string {
 
 // show writes a value as one would in a spec.
 func show(v reflect.Value) string {
-	b, err := yaml.Marshal(v.Interface())
+	var is any = v.Interface()
+	if c := coder(v); c != nil {
+		n, err := c.EncodeNode()
+		if err != nil {
+			return err.Error()
+		}
+		is = n
+	}
+	b, err := yaml.Marshal(is)
 	if err != nil {
 		return fmt.Sprint(v.Interface())
 	}

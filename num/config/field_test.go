@@ -248,3 +248,21 @@ func TestBadShowsTheValue(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A field that is needed is a fault while it is empty, and only then.
+func TestNeededFieldsAreNotEmpty(t *testing.T) {
+	type needy struct {
+		Data string   `yaml:"data" doc:"a folder" need:"yes"`
+		Who  []string `yaml:"who" doc:"some bots" need:"yes"`
+		Zoo  string   `yaml:"zoo" doc:"another folder"`
+	}
+	err := config.Check(needy{Who: []string{}})
+	for _, want := range []string{"data is empty, want a folder", "who is empty, want some bots"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+	}
+	if err := config.Check(needy{Data: "d", Who: []string{"ns"}}); err != nil {
+		t.Error(err)
+	}
+}

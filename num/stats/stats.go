@@ -14,6 +14,7 @@ package stats
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -26,6 +27,14 @@ type Interval [2]float64
 // MarshalJSON writes [low,high]; bounds that are not finite are null.
 func (ci Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]Number{Number(ci[0]), Number(ci[1])})
+}
+
+// Text writes it for a table; a dash where it is not known.
+func (ci Interval) Text() string {
+	if math.IsInf(ci[0], 0) || math.IsNaN(ci[0]) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f to %.3f", ci[0], ci[1])
 }
 
 // UnmarshalJSON reads what MarshalJSON writes; nulls are bounds at infinity.

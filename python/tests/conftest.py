@@ -11,18 +11,16 @@ base: hop+
 game: {size: 5, blocks: 3}
 prepare:
   - name: response
-    run: >-
-      pretrain response {game} --set steps=3000 --set envs=16 --set net.distances=true --episodes 4
-  - {name: data, run: "collect {game} --population {response} --rows 2000 --seed 7"}
+    pretrain response: {steps: 3000, envs: 16, net: {distances: true}, episodes: 4}
+  - {name: data, collect: {population: "{response}", rows: 2000, seed: 7}}
   - name: vae
-    run: "pretrain vae --data {data} --loss b --set epochs=1 --set model.hidden=[32]"
-  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae} --set epochs=1"}
+    pretrain vae: {data: "{data}", model: {loss: b, hidden: [32]}, epochs: 1}
+  - {name: cvae, pretrain cvae: {data: "{data}", vae: "{vae}", epochs: 1}}
   - name: moa
-    run: >-
-      pretrain moa --data {data} --condition kind --cvae {cvae} --set model.hidden=[16,16]
-      --set learning.augment=none --set learning.decay=0 --epochs 1
+    pretrain moa:
+      {data: "{data}", condition: kind, cvae: "{cvae}", model: {hidden: [16, 16]}, learning: {augment: none, decay: 0}, epochs: 1}
   - name: world
-    run: "pretrain world --data {data} --set epochs=1 --probe 2000 --plays 20"
+    pretrain world: {data: ["{data}"], epochs: 1, probe: 2000, plays: 20}
 moa: {hidden: [16, 16], distances: true}
 train: {envs: 4, window: 10, steps: 80}
 eval: {episodes: 4}

@@ -370,20 +370,26 @@ def test_a_declared_board(tmp_path):
 def test_hop_plus_on_a_learnt_world(tmp_path):
     """Every part of HOP+ is learnt from episodes of an environment in Python; nothing scripted."""
     pytest.importorskip("pettingzoo")
-    learn = "--set epochs=1"
+    data = "{data}"
     stages = [
-        ("response", "pretrain response {game} --set steps=3000 --episodes 4"),
-        ("data", "collect {game} --population {response} --rows 1500 --seed 7"),
-        ("vae", f"pretrain vae --data {{data}} --loss b {learn}"),
-        ("cvae", f"pretrain cvae --data {{data}} --vae {{vae}} {learn}"),
+        ("response", "pretrain response", {"steps": 3000, "episodes": 4}),
+        ("data", "collect", {"population": "{response}", "rows": 1500, "seed": 7}),
+        ("vae", "pretrain vae", {"data": data, "model": {"loss": "b"}, "epochs": 1}),
+        ("cvae", "pretrain cvae", {"data": data, "vae": "{vae}", "epochs": 1}),
         (
             "moa",
-            "pretrain moa --data {data} --condition kind --cvae {cvae} --set model.hidden=[64,64] "
-            "--set model.distances=false --set learning.augment=none --set learning.decay=0",
+            "pretrain moa",
+            {
+                "data": data,
+                "condition": "kind",
+                "cvae": "{cvae}",
+                "model": {"hidden": [64, 64], "distances": False},
+                "learning": {"augment": "none", "decay": 0},
+            },
         ),
-        ("world", f"pretrain world --data {{data}} {learn} --probe 100 --plays 10"),
+        ("world", "pretrain world", {"data": [data], "epochs": 1, "probe": 100, "plays": 10}),
     ]
-    prepare = json.dumps([{"name": n, "run": r} for n, r in stages])
+    prepare = json.dumps([{"name": n, command: fields} for n, command, fields in stages])
     run = train(
         tmp_path,
         *["--set", f"prepare={prepare}", "--set=train.strangers.every=0"],

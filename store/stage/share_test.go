@@ -19,12 +19,13 @@ func TestMain(m *testing.M) {
 	if root == "" {
 		os.Exit(m.Run())
 	}
-	r := Runner{Root: root, Do: func(context.Context, []string) error {
+	do := func(context.Context, string, string) error {
 		fmt.Println("begun")
 		time.Sleep(time.Minute)
 		return errors.New("nobody stopped this process")
-	}}
-	_, err := r.Run(context.Background(), list[:1])
+	}
+	r := Runner{Root: root}
+	_, err := r.Run(context.Background(), stages(do, list[:1]...))
 	fmt.Println(err)
 	os.Exit(1)
 }
@@ -54,20 +55,21 @@ func TestAStageThatAnotherTrainingDoesIsWaitedFor(t *testing.T) {
 	root := t.TempDir()
 	var first, second fake
 	begun, goOn := make(chan bool), make(chan bool)
-	slow := Runner{Root: root, Do: func(ctx context.Context, words []string) error {
+	slow := Runner{Root: root}
+	do := func(ctx context.Context, command, dir string) error {
 		close(begun)
 		<-goOn
-		return first.do(ctx, words)
-	}}
+		return first.do(ctx, command, dir)
+	}
 	ended := make(chan error)
 	go func() {
-		_, err := slow.Run(context.Background(), list[:1])
+		_, err := slow.Run(context.Background(), stages(do, list[:1]...))
 		ended <- err
 	}()
 	<-begun
 	var seen []State
 	release := sync.OnceFunc(func() { close(goOn) })
-	r := Runner{Root: root, Do: second.do, Now: func(s Status) {
+	r := Runner{Root: root, Now: func(s Status) {
 		if seen = append(seen, s.State); s.State == Waiting {
 			if s.Owner != strconv.Itoa(os.Getpid()) {
 				t.Errorf("it waits for process %q, want this one, %d", s.Owner, os.Getpid())
@@ -75,7 +77,7 @@ func TestAStageThatAnotherTrainingDoesIsWaitedFor(t *testing.T) {
 			release()
 		}
 	}}
-	all, err := r.Run(t.Context(), list[:1])
+	all, err := r.Run(t.Context(), stages(second.do, list[:1]...))
 	release() // also if it did not wait
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
@@ -91,12 +93,12 @@ func TestNobodyWaitsForTheDead(t *testing.T) {
 	c := other(t, root)
 	var f fake
 	ctx, stop := context.WithCancel(t.Context())
-	r := Runner{Root: root, Do: f.do, Now: func(s Status) {
+	r := Runner{Root: root, Now: func(s Status) {
 		if s.State == Waiting {
 			stop()
 		}
 	}}
-	if _, err := r.Run(ctx, list[:1]); !errors.Is(err, context.Canceled) || len(f.ran) > 0 {
+	if _, err := r.Run(ctx, stages(f.do, list[:1]...)); !errors.Is(err, context.Canceled) || len(f.ran) > 0 {
 		t.Fatalf("stopped while it waited: %v, ran %v; want the stop and no run", err, f.ran)
 	}
 	var owner string
@@ -106,7 +108,7 @@ func TestNobodyWaitsForTheDead(t *testing.T) {
 			c.Process.Kill()
 		}
 	}
-	all, err := r.Run(t.Context(), list[:1])
+	all, err := r.Run(t.Context(), stages(f.do, list[:1]...))
 	if err != nil || len(f.ran) != 1 || all[0].State != Done || owner != strconv.Itoa(c.Process.Pid) {
 		t.Errorf("after process %q died (want %d): %v, ran %v", owner, c.Process.Pid, err, f.ran)
 	}

@@ -1,10 +1,8 @@
 // Package stage does the work around a training in stages, each at most once.
 //
-// A stage is a command of this program, written as a user would type it. Words in
-// braces stand for things known only later: {NAME} for the folder of an earlier
-// stage, and others that the caller gives, such as the flags that name a game. A stage's folder is
-// called after its name and its key, the hash of its words, of the keys of the
-// stages that it reads, of what files and folders hold that it names, and of a salt.
+// A stage is a function that fills a folder. The folder is called after the stage's name and its
+// key, the hash of its command, of the keys of the stages that it reads, of what files and
+// folders hold that it names, and of a salt.
 // So a stage whose inputs are unchanged finds its folder there and is not run again, in
 // any run below the same root; a stage with other inputs gets another folder. A stage
 // writes into its own folder and nowhere else.
@@ -33,73 +31,35 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
 )
 
-// Stage is one command.
+// Stage is something to do once.
 type Stage struct {
-	Name string `yaml:"name" doc:"what later stages and fields call its folder: {NAME}"`
-	Run  string `yaml:"run" doc:"a command of hop with its flags, without --out"`
+	Name  string   // its folder's begins with it
+	Reads []string // the earlier stages whose folders it reads
+	Files []string // the files and folders that it reads besides
+	// Command is what it does, as a user would type it. Hashed with keys in place of folders.
+	Command func(at Folders) string
+	Do      func(ctx context.Context, at Folders) error
 }
 
-// Validate checks a list of stages: names are good and not repeated, and braces
-// name an earlier stage or one of the given words.
-func Validate(list []Stage, words ...string) error {
-	var errs []error
-	known := slices.Clone(words)
-	for i, s := range list {
-		at := fmt.Sprintf("[%d]", i)
-		if !name.MatchString(s.Name) {
-			errs = append(errs, config.Bad(at+".name", s.Name, "small letters, digits and -"))
-		} else if slices.Contains(known, s.Name) {
-			errs = append(errs, config.Bad(at+".name", s.Name, "a name that is not taken yet"))
-		}
-		if strings.TrimSpace(s.Run) == "" {
-			errs = append(errs, config.Bad(at+".run", s.Run, "a command, such as collect {game} --mix ns,nh"))
-		}
-		for _, w := range strings.Fields(s.Run) {
-			switch flag, _, _ := strings.Cut(w, "="); flag {
-			case "--out":
-				errs = append(errs, config.Bad(at+".run", w, "no --out: a stage has a folder of its own, {"+s.Name+"}"))
-			case "--resume", "--accept-build":
-				errs = append(errs, config.Bad(at+".run", w, "no "+flag+": a stage writes into its own folder, and goes on there by itself"))
-			}
-		}
-		for _, w := range braces.FindAllString(s.Run, -1) {
-			if !slices.Contains(known, w[1:len(w)-1]) {
-				errs = append(errs, config.Bad(at+".run", w, "the name of an earlier stage, or one of "+strings.Join(words, ", ")))
-			}
-		}
-		known = append(known, s.Name)
-	}
-	return errors.Join(errs...)
-}
-
-var (
-	name   = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	braces = regexp.MustCompile(`\{[^}]*\}`)
-)
+// Folders returns the folder of a stage: of one that is read, or the stage's own.
+type Folders func(stage string) string
 
 // Runner runs stages below a root folder.
 type Runner struct {
 	Root string              // folders of stages are made here
-	Salt string              // what besides words decides the outcome: which program it is
-	Give map[string][]string // what other words in braces stand for
-	Do   Command             // runs a command's words
+	Salt string              // what besides commands decides the outcome: which program it is
 	Now  func(Status)        // told before and after each stage, of one at a time; may be nil
 	mu   *sync.Mutex         // of done and Now
 	done map[string]*outcome // by name
 }
-
-// Command does what these words ask for.
-type Command func(ctx context.Context, words []string) error
 
 type outcome struct{ key, dir string }
 
@@ -140,7 +100,10 @@ func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
 	for i, s := range list {
 		stages.Go(func() {
 			defer close(ready[i])
-			for _, j := range reads(s, list[:i]) {
+			for j := range list[:i] {
+				if !slices.Contains(s.Reads, list[j].Name) {
+					continue
+				}
 				<-ready[j]
 				if errs[i] = errs[j]; errs[i] != nil {
 					return
@@ -165,25 +128,15 @@ func (r *Runner) Run(ctx context.Context, list []Stage) ([]Status, error) {
 	return all, stopped
 }
 
-// reads returns which earlier stages a stage names.
-func reads(s Stage, before []Stage) (list []int) {
-	for i, b := range before {
-		if strings.Contains(s.Run, "{"+b.Name+"}") {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // stage sees to it that stage i of a list is done, when those are that it reads.
 func (r *Runner) stage(ctx context.Context, i int, list []Stage) (Status, error) {
 	r.mu.Lock()
-	words, key := r.words(list[i])
+	key, dir := r.key(list[i])
+	at := r.folders(list[i].Name, dir)
 	r.mu.Unlock()
-	dir := filepath.Join(r.Root, list[i].Name+"-"+key[:12])
-	words = append(words, "--out", dir)
-	st := Status{Index: i, Of: len(list), Name: list[i].Name, Command: Join(words), Dir: dir, State: Running}
-	if err := r.one(context.WithValue(ctx, named{}, st.Name), &st, key, words); err != nil {
+	st := Status{Index: i, Of: len(list), Name: list[i].Name, Command: list[i].Command(at), Dir: dir, State: Running}
+	do := func(ctx context.Context) error { return list[i].Do(ctx, at) }
+	if err := r.one(ctx, &st, key, do); err != nil {
 		return st, err
 	}
 	r.mu.Lock()
@@ -192,17 +145,44 @@ func (r *Runner) stage(ctx context.Context, i int, list []Stage) (Status, error)
 	return st, nil
 }
 
-// named is where in a context the name of the stage is that runs.
-type named struct{}
+// folders returns what finds the folders of the stages that are done, and of one that is not yet.
+func (r *Runner) folders(name, dir string) Folders {
+	now := maps.Clone(r.done)
+	now[name] = &outcome{dir: dir}
+	return func(stage string) string {
+		if o := now[stage]; o != nil {
+			return o.dir
+		}
+		return "{" + stage + "}"
+	}
+}
 
-// Name returns which stage the work of a context is for, "" if it is for none.
-func Name(ctx context.Context) string {
-	name, _ := ctx.Value(named{}).(string)
-	return name
+// Folder returns the folder of a stage that is done, "" if it is not.
+func (r *Runner) Folder(name string) string {
+	if o := r.done[name]; o != nil {
+		return o.dir
+	}
+	return ""
+}
+
+// key returns a stage's key, and its folder.
+func (r *Runner) key(s Stage) (key, dir string) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n", r.Salt, s.Command(func(stage string) string {
+		if o := r.done[stage]; o != nil {
+			return o.key
+		}
+		return ""
+	}))
+	for _, file := range s.Files {
+		fmt.Fprintln(h, held(file))
+	}
+	key = hex.EncodeToString(h.Sum(nil))
+	return key, filepath.Join(r.Root, s.Name+"-"+key[:12])
 }
 
 // one sees to it that a stage is done, by one training at a time.
-func (r *Runner) one(ctx context.Context, st *Status, key string, words []string) error {
+func (r *Runner) one(ctx context.Context, st *Status, key string, do func(context.Context) error) error {
 	done, err := whole(st.Dir, key)
 	if !done && !errors.Is(err, errAdded) {
 		lock, failed := r.take(ctx, *st)
@@ -224,7 +204,7 @@ func (r *Runner) one(ctx context.Context, st *Status, key string, words []string
 		st.Anew = err.Error()
 	}
 	r.report(*st)
-	if err := r.run(ctx, st.Dir, key, st.Command, words); err != nil {
+	if err := r.run(ctx, st.Dir, key, st.Command, do); err != nil {
 		return fmt.Errorf("stage %s (%s): %w", st.Name, st.Command, err)
 	}
 	st.State = Done
@@ -275,42 +255,6 @@ func (r *Runner) report(s Status) {
 	}
 }
 
-// Fill replaces {NAME} in a text by the stage's folder.
-func (r *Runner) Fill(text string) string {
-	return braces.ReplaceAllStringFunc(text, func(w string) string {
-		if o := r.done[w[1:len(w)-1]]; o != nil {
-			return o.dir
-		}
-		return w
-	})
-}
-
-// words returns a stage's words, with folders in place of names, and its key.
-func (r *Runner) words(s Stage) (words []string, key string) {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n", r.Salt)
-	for i, w := range strings.Fields(s.Run) {
-		if give, ok := r.Give[strings.Trim(w, "{}")]; ok && w[0] == '{' {
-			words = append(words, give...)
-			fmt.Fprintf(h, "%q\n", give)
-			continue
-		}
-		words = append(words, r.Fill(w))
-		fmt.Fprintf(h, "%q\n", braces.ReplaceAllStringFunc(w, func(b string) string {
-			if o := r.done[b[1:len(b)-1]]; o != nil {
-				return o.key
-			}
-			return b
-		}))
-		if i > 0 && !braces.MatchString(w) {
-			for _, in := range inputs(w) {
-				fmt.Fprintln(h, in)
-			}
-		}
-	}
-	return words, hex.EncodeToString(h.Sum(nil))
-}
-
 // mark is done.json.
 type mark struct {
 	Key     string            `json:"key"`
@@ -330,14 +274,14 @@ func readMark(path string) (m mark, err error) {
 const markFile = "done.json"
 
 // run runs one stage and seals its folder.
-func (r *Runner) run(ctx context.Context, dir, key, command string, words []string) error {
+func (r *Runner) run(ctx context.Context, dir, key, command string, do func(context.Context) error) error {
 	if err := os.Remove(filepath.Join(dir, markFile)); err == nil {
 		// It was whole once and its files have changed since: nothing in it can be trusted.
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("clearing %s, whose files have changed: %w", dir, err)
 		}
 	}
-	if err := r.Do(ctx, words); err != nil {
+	if err := do(ctx); err != nil {
 		return err
 	}
 	files, err := sums(dir)
@@ -345,7 +289,7 @@ func (r *Runner) run(ctx context.Context, dir, key, command string, words []stri
 		return fmt.Errorf("summing %s: %w", dir, err)
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("the command left nothing in %s", dir)
+		return fmt.Errorf("the stage left nothing in %s", dir)
 	}
 	return disk.WriteSealed(filepath.Join(dir, markFile), mark{Key: key, Command: command, Files: files})
 }

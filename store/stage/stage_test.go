@@ -13,50 +13,70 @@ import (
 	"time"
 )
 
-// fake runs commands by writing their words into --out, and counts them.
+// fake does stages by writing their commands into their folders, and counts them.
 type fake struct {
 	mu  sync.Mutex
 	ran []string
 	err error
 }
 
-func (f *fake) do(_ context.Context, words []string) error {
+func (f *fake) do(_ context.Context, command, dir string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ran = append(f.ran, words[0])
-	dir := words[len(words)-1]
+	f.ran = append(f.ran, strings.Fields(command)[0])
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte(strings.Join(words[:len(words)-2], " ")), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte(command), 0o644); err != nil {
 		return err
 	}
 	return f.err
 }
 
-var list = []Stage{{"data", "collect {game} --rows 10"}, {"vae", "learn --data {data}"}, {"moa", "learn2 --data {data} --vae {vae}"}}
+// plan is a stage that a test asks for: in its command, {NAME} is the folder of another one.
+type plan struct{ name, run string }
+
+// stages returns what is run for plans, by do.
+func stages(do func(ctx context.Context, command, dir string) error, plans ...plan) (list []Stage) {
+	for _, p := range plans {
+		var reads []string
+		for _, q := range plans {
+			if strings.Contains(p.run, "{"+q.name+"}") {
+				reads = append(reads, q.name)
+			}
+		}
+		command := func(at Folders) string {
+			text := p.run
+			for _, name := range reads {
+				text = strings.ReplaceAll(text, "{"+name+"}", at(name))
+			}
+			return text
+		}
+		list = append(list, Stage{Name: p.name, Reads: reads, Command: command,
+			Do: func(ctx context.Context, at Folders) error { return do(ctx, command(at), at(p.name)) }})
+	}
+	return list
+}
+
+var list = []plan{{"data", "collect --rows 10"}, {"vae", "learn --data {data}"}, {"moa", "learn2 --data {data} --vae {vae}"}}
 
 func TestStagesRunOnceUntilTheirInputsChange(t *testing.T) {
 	root := t.TempDir()
-	size := []string{"--set", "game.size=4"}
-	ran := func(r Runner, list []Stage) []string {
+	ran := func(r Runner, list []plan) []string {
 		t.Helper()
 		f := &fake{}
-		r.Root, r.Do = root, f.do
-		if r.Give == nil {
-			r.Give = map[string][]string{"game": size}
-		}
-		if _, err := r.Run(context.Background(), list); err != nil {
+		r.Root = root
+		if _, err := r.Run(context.Background(), stages(f.do, list...)); err != nil {
 			t.Fatal(err)
 		}
 		return f.ran
 	}
 	changed := slices.Clone(list)
-	changed[1].Run += " --dim 8"
+	changed[1].run += " --dim 8"
 	for _, c := range []struct {
 		name string
 		run  Runner
-		list []Stage
+		list []plan
 		want []string
 	}{
 		{"first", Runner{}, list, []string{"collect", "learn", "learn2"}},
@@ -64,8 +84,7 @@ func TestStagesRunOnceUntilTheirInputsChange(t *testing.T) {
 		{"a stage in the middle changed, so what reads it runs too", Runner{}, changed, []string{"learn", "learn2"}},
 		{"back", Runner{}, list, nil},
 		{"another program", Runner{Salt: "v2"}, list, []string{"collect", "learn", "learn2"}},
-		{"another game", Runner{Give: map[string][]string{"game": {"--set", "game.size=8"}}}, list, []string{"collect", "learn", "learn2"}},
-		{"another order of independent stages", Runner{}, []Stage{list[0], {"other", "x {data}"}, list[1]}, []string{"x"}},
+		{"another order of independent stages", Runner{}, []plan{list[0], {"other", "x {data}"}, list[1]}, []string{"x"}},
 	} {
 		if got := ran(c.run, c.list); !slices.Equal(got, c.want) {
 			t.Errorf("%s: ran %v, want %v", c.name, got, c.want)
@@ -76,8 +95,8 @@ func TestStagesRunOnceUntilTheirInputsChange(t *testing.T) {
 func TestAFolderWhoseFilesChangedIsDoneAnew(t *testing.T) {
 	root := t.TempDir()
 	f := &fake{}
-	r := Runner{Root: root, Do: f.do}
-	all, err := r.Run(context.Background(), list)
+	r := Runner{Root: root}
+	all, err := r.Run(context.Background(), stages(f.do, list...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +115,7 @@ func TestAFolderWhoseFilesChangedIsDoneAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.ran = nil
-		if _, err := r.Run(context.Background(), list); err != nil {
+		if _, err := r.Run(context.Background(), stages(f.do, list...)); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(f.ran, []string{"collect"}) {
@@ -113,8 +132,8 @@ func TestAFolderWhoseFilesChangedIsDoneAnew(t *testing.T) {
 func TestAFileAddedToAStageIsNamed(t *testing.T) {
 	f := &fake{}
 	var anew []string
-	r := Runner{Root: t.TempDir(), Do: f.do, Now: func(s Status) { anew = append(anew, s.Anew) }}
-	all, err := r.Run(t.Context(), list)
+	r := Runner{Root: t.TempDir(), Now: func(s Status) { anew = append(anew, s.Anew) }}
+	all, err := r.Run(t.Context(), stages(f.do, list...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +144,8 @@ func TestAFileAddedToAStageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.ran = nil
-	if _, err := r.Run(t.Context(), list); err == nil || !strings.Contains(err.Error(), "stage vae: "+added) || len(f.ran) > 0 {
+	_, err = r.Run(t.Context(), stages(f.do, list...))
+	if err == nil || !strings.Contains(err.Error(), "stage vae: "+added) || len(f.ran) > 0 {
 		t.Errorf("error %v, and ran %v; want nothing done and %s named", err, f.ran, added)
 	}
 	out := filepath.Join(all[1].Dir, "out.txt")
@@ -133,7 +153,7 @@ func TestAFileAddedToAStageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	anew = nil
-	if _, err := r.Run(t.Context(), list); err != nil {
+	if _, err := r.Run(t.Context(), stages(f.do, list...)); err != nil {
 		t.Fatal(err)
 	}
 	if text := strings.Join(anew, "\n"); !slices.Equal(f.ran, []string{"learn"}) || !strings.Contains(text, out+" is not as it was") {
@@ -144,8 +164,8 @@ func TestAFileAddedToAStageIsNamed(t *testing.T) {
 func TestAnInterruptedStageIsNotDoneAndKeepsItsFolder(t *testing.T) {
 	root := t.TempDir()
 	f := &fake{err: context.Canceled}
-	r := Runner{Root: root, Do: f.do}
-	if _, err := r.Run(context.Background(), list); !errors.Is(err, context.Canceled) ||
+	r := Runner{Root: root}
+	if _, err := r.Run(context.Background(), stages(f.do, list...)); !errors.Is(err, context.Canceled) ||
 		!strings.Contains(err.Error(), "stage data (collect") {
 		t.Fatalf("error %v, want one that names the stage and wraps the cause", err)
 	}
@@ -154,7 +174,7 @@ func TestAnInterruptedStageIsNotDoneAndKeepsItsFolder(t *testing.T) {
 		t.Errorf("the folder of the interrupted stage is gone: %v", dirs)
 	}
 	f.err = nil
-	if _, err := r.Run(context.Background(), list); err != nil {
+	if _, err := r.Run(context.Background(), stages(f.do, list...)); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"collect", "collect", "learn", "learn2"}; !slices.Equal(f.ran, want) {
@@ -165,16 +185,16 @@ func TestAnInterruptedStageIsNotDoneAndKeepsItsFolder(t *testing.T) {
 func TestFoldersStandForNames(t *testing.T) {
 	f := &fake{}
 	var seen []Status
-	r := Runner{Root: t.TempDir(), Do: f.do, Now: func(s Status) { seen = append(seen, s) }}
-	all, err := r.Run(context.Background(), list)
+	r := Runner{Root: t.TempDir(), Now: func(s Status) { seen = append(seen, s) }}
+	all, err := r.Run(context.Background(), stages(f.do, list...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.Fill("{vae}"), all[1].Dir; got != want {
-		t.Errorf("{vae} is %s, want %s", got, want)
+	if got, want := r.Folder("vae"), all[1].Dir; got != want {
+		t.Errorf("vae is in %s, want %s", got, want)
 	}
-	if got := r.Fill("runs/x"); got != "runs/x" {
-		t.Errorf("a plain path became %s", got)
+	if got := r.Folder("other"); got != "" {
+		t.Errorf("a stage that there is not is in %s", got)
 	}
 	b, err := os.ReadFile(filepath.Join(all[2].Dir, "out.txt"))
 	if want := "learn2 --data " + all[0].Dir + " --vae " + all[1].Dir; err != nil || string(b) != want {
@@ -182,18 +202,6 @@ func TestFoldersStandForNames(t *testing.T) {
 	}
 	if len(seen) != 6 || seen[0].State != Running || seen[1].State != Done || seen[5].Name != "moa" || seen[5].Of != 3 {
 		t.Errorf("told %v", seen)
-	}
-}
-
-func TestValidateListsEveryFault(t *testing.T) {
-	err := Validate([]Stage{{"data", "collect {game}"}, {"data", "x {later}"}, {"Bad Name", " "}, {"later", "y {data}"}}, "game")
-	for _, want := range []string{"[1].name", "{later}", "[2].name", "[2].run"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want it to name %s", err, want)
-		}
-	}
-	if err := Validate(list, "game"); err != nil {
-		t.Errorf("good stages: %v", err)
 	}
 }
 
@@ -214,9 +222,13 @@ func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
 	put("zoo/zoo.json", "a")
 	put("free/notes.txt", "a")
 	f := &fake{}
-	r := Runner{Root: filepath.Join(dir, "stages"), Do: f.do}
-	list := []Stage{{"a", "train " + dir + "/s.yaml"}, {"b", "learn --data=" + dir + "/data"},
-		{"c", "meet --vs ns," + dir + "/run#1," + dir + "/free"}, {"d", "answer --zoo " + dir + "/zoo"}}
+	r := Runner{Root: filepath.Join(dir, "stages")}
+	all := stages(f.do, plan{"a", "train"}, plan{"b", "learn"}, plan{"c", "meet"}, plan{"d", "answer"})
+	for i, files := range [][]string{{"s.yaml"}, {"data"}, {"run", "free"}, {"zoo"}} {
+		for _, file := range files {
+			all[i].Files = append(all[i].Files, filepath.Join(dir, file))
+		}
+	}
 	for _, c := range []struct {
 		name, text string
 		want       []string
@@ -233,7 +245,7 @@ func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
 	} {
 		put(c.name, c.text)
 		f.ran = nil
-		if _, err := r.Run(context.Background(), list); err != nil {
+		if _, err := r.Run(context.Background(), all); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(f.ran) // they run side by side
@@ -244,16 +256,10 @@ func TestWhatAStageReadsIsPartOfItsKey(t *testing.T) {
 }
 
 func TestStagesWriteIntoTheirOwnFolders(t *testing.T) {
-	for _, run := range []string{"train --resume runs/x", "train --resume=runs/x", "collect --out x", "collect --out=x --rows 1"} {
-		err := Validate([]Stage{{"a", run}})
-		if err == nil || !strings.Contains(err.Error(), "[0].run") || !strings.Contains(err.Error(), "a stage") {
-			t.Errorf("%s: error %v", run, err)
-		}
-	}
 	root := t.TempDir()
 	f := &fake{}
-	r := Runner{Root: root, Do: f.do}
-	all, err := r.Run(context.Background(), list[:1])
+	r := Runner{Root: root}
+	all, err := r.Run(context.Background(), stages(f.do, list[:1]...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,29 +281,8 @@ func TestStagesWriteIntoTheirOwnFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.ran = nil
-	if _, err := r.Run(context.Background(), list[:1]); err != nil || len(f.ran) != 1 {
+	if _, err := r.Run(context.Background(), stages(f.do, list[:1]...)); err != nil || len(f.ran) != 1 {
 		t.Errorf("a folder whose list leads out of it counts as done: %v, %v", f.ran, err)
-	}
-}
-
-func TestSpecsThatPrepareThemselvesAreNamed(t *testing.T) {
-	ctx := context.Background()
-	var err error
-	for _, name := range []string{"a", "b", "c"} {
-		if ctx, err = Nest(ctx, name, []byte(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := Nest(ctx, "b", []byte("b")); err == nil || !strings.Contains(err.Error(), "a prepares b prepares c prepares b") {
-		t.Errorf("error %v, want the way round", err)
-	}
-	for i := range 5 {
-		if ctx, err = Nest(ctx, "d", []byte{byte(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := Nest(ctx, "e", []byte("e")); err == nil || !strings.Contains(err.Error(), "8 deep") {
-		t.Errorf("error %v, want that it is too deep", err)
 	}
 }
 
@@ -309,15 +294,15 @@ func TestJoinQuotesForAShell(t *testing.T) {
 
 // Stages that do not read each other run at the same time, and each after those that it reads.
 func TestStagesRunSideBySide(t *testing.T) {
-	list := []Stage{{"data", "collect"}, {"vae", "codes --data {data}"}, {"world", "rules --data {data}"}, {"moa", "others --vae {vae}"},
+	list := []plan{{"data", "collect"}, {"vae", "codes --data {data}"}, {"world", "rules --data {data}"}, {"moa", "others --vae {vae}"},
 		{"wander", "roam"}}
 	f := &fake{}
 	var both sync.WaitGroup // the two that read the data, each waiting for the other
 	both.Add(2)
 	met := make(chan struct{})
 	go func() { both.Wait(); close(met) }()
-	do := func(ctx context.Context, words []string) error {
-		if words[0] == "codes" || words[0] == "rules" {
+	do := func(ctx context.Context, command, dir string) error {
+		if strings.HasPrefix(command, "codes") || strings.HasPrefix(command, "rules") {
 			both.Done()
 			select {
 			case <-met:
@@ -325,14 +310,11 @@ func TestStagesRunSideBySide(t *testing.T) {
 				return errors.New("it waited for a stage that it does not read")
 			}
 		}
-		if want := map[string]string{"codes": "vae", "rules": "world"}[words[0]]; want != "" && Name(ctx) != want {
-			t.Errorf("%s runs as stage %q, want %q", words[0], Name(ctx), want)
-		}
-		return f.do(ctx, words)
+		return f.do(ctx, command, dir)
 	}
 	var now []string
-	r := Runner{Root: t.TempDir(), Do: do, Now: func(s Status) { now = append(now, s.Name) }}
-	all, err := r.Run(t.Context(), list)
+	r := Runner{Root: t.TempDir(), Now: func(s Status) { now = append(now, s.Name) }}
+	all, err := r.Run(t.Context(), stages(do, list...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,8 +323,8 @@ func TestStagesRunSideBySide(t *testing.T) {
 		t.Errorf("ran %v", f.ran)
 	}
 	for i, s := range all {
-		if s.Name != list[i].Name || s.State != Done {
-			t.Errorf("%d is %s, %v; want %s, done", i, s.Name, s.State, list[i].Name)
+		if s.Name != list[i].name || s.State != Done {
+			t.Errorf("%d is %s, %v; want %s, done", i, s.Name, s.State, list[i].name)
 		}
 	}
 	if len(now) != 10 {
@@ -352,10 +334,10 @@ func TestStagesRunSideBySide(t *testing.T) {
 
 // When a stage fails the others are stopped, and what reads it does not begin.
 func TestAStageThatFailsStopsTheOthers(t *testing.T) {
-	list := []Stage{{"data", "collect"}, {"vae", "codes"}, {"moa", "others --vae {vae}"}}
+	list := []plan{{"data", "collect"}, {"vae", "codes"}, {"moa", "others --vae {vae}"}}
 	broken := errors.New("it broke")
-	r := Runner{Root: t.TempDir(), Do: func(ctx context.Context, words []string) error {
-		switch words[0] {
+	do := func(ctx context.Context, command, _ string) error {
+		switch command {
 		case "collect":
 			select {
 			case <-ctx.Done():
@@ -369,8 +351,9 @@ func TestAStageThatFailsStopsTheOthers(t *testing.T) {
 		}
 		t.Error("what reads the stage that failed began")
 		return nil
-	}}
-	if _, err := r.Run(t.Context(), list); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
+	}
+	r := Runner{Root: t.TempDir()}
+	if _, err := r.Run(t.Context(), stages(do, list...)); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v, want the one that broke", err)
 	}
 }

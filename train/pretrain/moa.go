@@ -29,19 +29,24 @@ type MOAConfig struct {
 	Smooth    float64      `yaml:"smooth" doc:"epsilon of the belief that is scored with the model" range:"0..<1"`
 }
 
-// DefaultMOA returns the settings of docs/opponents.md for data of this layout:
-// on a board with moves the model is told which of them lead nearer to things,
-// and learns from turned and mirrored boards.
-func DefaultMOA(l dataset.Layout) MOAConfig {
+// DefaultMOA returns the settings of docs/opponents.md: on a board with moves the model is
+// told which of them lead nearer to things, and learns from turned and mirrored boards.
+func DefaultMOA() MOAConfig {
 	c := MOAConfig{Model: moa.Default(), Learning: moa.DefaultLearning(), Condition: "none", Epochs: 10, Patience: 4, Smooth: 0.01}
-	c.Model.Hidden = []int{256, 128, 128}
-	c.Learning.Decay = 0.1
+	c.Model.Hidden, c.Model.Distances = []int{256, 128, 128}, true
+	c.Learning.Decay, c.Learning.Augment = 0.1, "all"
+	return c
+}
+
+// For returns the settings for data of this layout: without what needs a board, or one that can be
+// turned, where there is none.
+func (c MOAConfig) For(l dataset.Layout) MOAConfig {
 	in := moa.NewInput(frame.Layout(l.Obs()), l.Seats, l.Actions, 0)
-	if c.Model.Distances = in.HasDistances(); in.Planes == 0 {
+	if c.Model.Distances = c.Model.Distances && in.HasDistances(); in.Planes == 0 {
 		c.Model.Frame = frame.Board
 	}
-	if in.CanTurn() {
-		c.Learning.Augment = "all"
+	if !in.CanTurn() {
+		c.Learning.Augment = "none"
 	}
 	return c
 }

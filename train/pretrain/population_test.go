@@ -44,7 +44,7 @@ func recorded(t *testing.T, g game.Game, name, dir string, workers int) *dataset
 func TestAPopulationIsRecordedAsItWasDealt(t *testing.T) {
 	g := gametest.New(t, matrix.New, matrix.Config{Matrix: "rps", Rounds: 3})
 	for _, who := range [][]string{{"rock", pretrain.Self, "scissors"}, {"rock", "scissors"}} {
-		c := pretrain.DefaultResponse(g)
+		c := pretrain.DefaultResponse().For(g)
 		c.Who, c.Net.Frame, c.Net.Hidden, c.Envs, c.Window, c.Steps = who, "board", []int{8}, 8, 8, 200
 		_, dir := learnResponse(t, c, g, 1, 0)
 		d := recorded(t, g, "matrix", dir, 3)
@@ -114,7 +114,7 @@ func team(t *testing.T) *dataset.Data {
 
 func newKindMOA(t *testing.T, d *dataset.Data, infer *pretrain.Inferring) *pretrain.MOA {
 	t.Helper()
-	c := pretrain.DefaultMOA(d.Layout)
+	c := pretrain.DefaultMOA().For(d.Layout)
 	c.Model.Hidden, c.Epochs, c.Learning.Batch, c.Condition = []int{16, 16}, 3, 32, "kind"
 	m, err := pretrain.NewMOA(c, d, infer, 1)
 	must(t, err)
@@ -180,7 +180,7 @@ func TestModelsOfOthersAreGivenInferredGoalsAndKinds(t *testing.T) {
 // What does not go together is refused.
 func TestModelsOfOthersWithKindsNeedAnInference(t *testing.T) {
 	d := team(t)
-	c := pretrain.DefaultMOA(d.Layout)
+	c := pretrain.DefaultMOA().For(d.Layout)
 	c.Model.Hidden, c.Condition = []int{16, 16}, "kind"
 	_, none := pretrain.NewMOA(c, d, nil, 1)
 	small := inferring(t, d)

@@ -29,13 +29,13 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string    `yaml:"who" doc:"the population: bots, members of a zoo, and self for copies of the network that learn beside it; for a planner with hand-made goals in the order of leaf.partners"`
+	Who    []string    `yaml:"who" doc:"the population: bots, members of a zoo, and self for copies of the network that learn beside it; none: the first two bots of the game, or the zoo, random and self; for a planner with hand-made goals in the order of leaf.partners"`
 	Share  float64     `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
 	Even   bool        `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
 	Net    ResponseNet `yaml:"net"`
 	PPO    ppo.Config  `yaml:"ppo"`
 	Envs   int         `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
-	Window int         `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
+	Window int         `yaml:"window" doc:"steps of every copy between two updates; 0: an episode" unit:"steps" range:"0..4096"`
 	Steps  int         `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
 	Save   int         `yaml:"save" doc:"windows between checkpoints" range:"1.."`
 }
@@ -43,38 +43,53 @@ type ResponseConfig struct {
 // ResponseNet chooses a response network, and what it makes of a board.
 type ResponseNet struct {
 	actor.Config `yaml:",inline"`
-	Turn         bool `yaml:"turn" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it: what is learnt in one corner is known in all"`
-	Unordered    bool `yaml:"unordered" doc:"tell co-players apart by who they are, not by their places: equals are interchangeable"`
+	Turn         bool `yaml:"turn" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it, where the game can be turned: what is learnt in one corner is known in all"`
+	Unordered    bool `yaml:"unordered" doc:"tell co-players apart by who they are, not by their places, where observations allow it: equals are interchangeable"`
 	Distances    bool `yaml:"distances" doc:"also read how far everyone walks, around blocks, to the things nearest to oneself and to each co-player, which moves lead there and how many steps will be left: a function of the observation"`
 }
 
-// DefaultResponse returns the settings of docs/planning.md for a game: its first two
-// bots, random and copies are the population, and boards are turned where they can be.
-func DefaultResponse(g game.Game) ResponseConfig {
-	spec := g.Spec()
-	c := ResponseConfig{Share: 0.5, Net: ResponseNet{Config: actor.Default()}, PPO: ppo.Default(), Envs: 256,
-		Window: min(spec.Horizon+1, 4096), Steps: 3_000_000, Save: 40}
+// DefaultResponse returns the settings of docs/planning.md.
+func DefaultResponse() ResponseConfig {
+	c := ResponseConfig{Share: 0.5, Net: ResponseNet{Config: actor.Default(), Turn: true, Unordered: true}, PPO: ppo.Default(), Envs: 256,
+		Steps: 3_000_000, Save: 40}
 	c.Net.Separate, c.PPO.LREnd, c.PPO.Entropy, c.PPO.EntropyEnd = true, 1e-4, 0.03, 1e-3
+	return c
+}
+
+// For returns the settings for a game: the population and the window where none are named, and
+// boards turned where they can be.
+func (c ResponseConfig) For(g game.Game) ResponseConfig {
+	spec := g.Spec()
+	if c.Window == 0 {
+		c.Window = min(spec.Horizon+1, 4096)
+	}
 	layout := frame.Layout(spec.Obs)
 	if len(layout.Planes) == 0 {
 		c.Net.Frame = frame.Board
 	}
 	means := layout.Meaning(spec.Seats, spec.Horizon, spec.Actions)
-	c.Net.Turn = means.CanTurn(layout.Input())
-	c.Net.Unordered = means.CanForgetOrder(layout.Input()) && spec.Obs.Features == 0 // which may say something of each
+	c.Net.Turn = c.Net.Turn && means.CanTurn(layout.Input())
+	c.Net.Unordered = c.Net.Unordered && means.CanForgetOrder(layout.Input()) && spec.Obs.Features == 0 // which may say something of each
+	if len(c.Who) == 0 {
+		c.Who = usual(g)
+	}
+	return c
+}
+
+// usual is the population where none is named: the first two bots, random and copies.
+func usual(g game.Game) (who []string) {
 	for _, b := range g.Bots() {
-		if b.Name != "random" && len(c.Who) < 2 {
-			c.Who = append(c.Who, b.Name)
+		if b.Name != "random" && len(who) < 2 {
+			who = append(who, b.Name)
 		}
 	}
-	c.Who = append(c.Who, "random", Self)
-	return c
+	return append(who, "random", Self)
 }
 
 // Validate returns everything that is wrong, joined.
 func (c ResponseConfig) Validate() error {
 	errs := []error{config.Check(c), config.At(c.Net.Validate(), "net", nil), config.At(c.PPO.Validate(), "ppo", nil)}
-	if len(c.Who) < 2 {
+	if len(c.Who) == 1 {
 		errs = append(errs, config.Bad("who", c.Who, "at least two"))
 	}
 	if c.Net.LSTM > 0 {

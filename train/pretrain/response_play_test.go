@@ -96,7 +96,7 @@ func TestRowsOfBotsAreNotLearntFrom(t *testing.T) {
 	cfg := staghunt.Default()
 	cfg.Size, cfg.Horizon = 3, 8
 	g := gametest.New(t, staghunt.New, cfg)
-	c := DefaultResponse(g)
+	c := DefaultResponse().For(g)
 	c.Who, c.Share, c.Envs, c.Window, c.Net.Hidden = []string{"nh", Self, "random"}, 0.3, 8, 60, []int{8}
 	r, err := NewResponse(c, g, 3, 2, nil)
 	if err != nil {

@@ -54,7 +54,7 @@ func learnAmong(t *testing.T, c pretrain.ResponseConfig, g game.Game, workers, s
 // Who knows what the other plays wins every round of rock-paper-scissors.
 func TestResponseAnswersWhomItKnows(t *testing.T) {
 	g := gametest.New(t, matrix.New, matrix.Config{Matrix: "rps", Rounds: 1})
-	c := pretrain.DefaultResponse(g)
+	c := pretrain.DefaultResponse().For(g)
 	c.Who, c.Net.Frame, c.Net.Hidden, c.Net.Separate = []string{"rock", "paper", "scissors"}, "board", []int{16}, true
 	c.PPO.RewardScale, c.Envs, c.Window, c.Steps, c.PPO.LR = 1, 64, 8, 40_000, 5e-3
 	r, _ := learnResponse(t, c, g, 1, 0)
@@ -75,7 +75,7 @@ func smallResponse(t *testing.T) (pretrain.ResponseConfig, game.Game) {
 	h := staghunt.Default()
 	h.Size, h.Horizon = 3, 12
 	g := gametest.New(t, staghunt.New, h)
-	c := pretrain.DefaultResponse(g)
+	c := pretrain.DefaultResponse().For(g)
 	c.Envs, c.Window, c.Steps, c.Save, c.Net.Hidden = 6, 7, 12*6*7, 4, []int{8}
 	return c, g
 }

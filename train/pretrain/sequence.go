@@ -24,11 +24,17 @@ type SequenceConfig struct {
 	Patience int               `yaml:"patience" doc:"stop after so many epochs without a better cross-entropy on lives held out; 0: never" range:"0.."`
 }
 
-// DefaultSequence returns the settings of docs/opponents.md for data of this layout.
-func DefaultSequence(l dataset.Layout) SequenceConfig {
+// DefaultSequence returns the settings of docs/opponents.md.
+func DefaultSequence() SequenceConfig {
 	c := SequenceConfig{Model: sequence.Default(), Learning: sequence.DefaultLearning(), Epochs: 12, Patience: 4}
+	c.Model.Head.Distances = true
+	return c
+}
+
+// For returns the settings for data of this layout: without what needs a board where there is none.
+func (c SequenceConfig) For(l dataset.Layout) SequenceConfig {
 	in := moa.NewInput(frame.Layout(l.Obs()), l.Seats, l.Actions, 0)
-	if c.Model.Head.Distances = in.HasDistances(); in.Planes == 0 {
+	if c.Model.Head.Distances = c.Model.Head.Distances && in.HasDistances(); in.Planes == 0 {
 		c.Model.Head.Frame = frame.Board
 	}
 	return c

@@ -31,7 +31,7 @@ func livesOf(t *testing.T, rows int) *dataset.Data {
 
 func newSequence(t *testing.T, d *dataset.Data, change func(*pretrain.SequenceConfig)) *pretrain.Sequence {
 	t.Helper()
-	c := pretrain.DefaultSequence(d.Layout)
+	c := pretrain.DefaultSequence().For(d.Layout)
 	c.Model.Width, c.Model.Heads, c.Model.Up, c.Model.Head.Hidden = 16, 2, 16, []int{16, 16}
 	c.Epochs, c.Learning.Batch = 3, 512
 	if change != nil {
@@ -118,7 +118,7 @@ func TestASequenceGoesOnAsIfNothingHappened(t *testing.T) {
 
 func TestTooFewLivesAreRefused(t *testing.T) {
 	d := livesOf(t, 20)
-	_, err := pretrain.NewSequence(pretrain.DefaultSequence(d.Layout), d, 1)
+	_, err := pretrain.NewSequence(pretrain.DefaultSequence().For(d.Layout), d, 1)
 	if err == nil || !strings.Contains(err.Error(), "lives of 4 are too few") {
 		t.Errorf("error %v, want that lives are too few", err)
 	}

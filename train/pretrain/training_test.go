@@ -81,7 +81,7 @@ func newCVAE(t *testing.T, v *pretrain.VAE, change func(*pretrain.CVAEConfig)) *
 
 func newMOA(t *testing.T, d *dataset.Data) *pretrain.MOA {
 	t.Helper()
-	c := pretrain.DefaultMOA(d.Layout)
+	c := pretrain.DefaultMOA().For(d.Layout)
 	c.Model.Hidden, c.Model.History, c.Epochs, c.Learning.Batch = []int{32, 32}, 8, 3, 32
 	m, err := pretrain.NewMOA(c, d, nil, 1)
 	must(t, err)

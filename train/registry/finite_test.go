@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
 )
@@ -42,6 +44,21 @@ func TestNoNumberOfASpecIsInfinite(t *testing.T) {
 			}
 		}
 		try(s, sets)
+	}
+	for _, command := range prepare.Commands() {
+		text := []byte("prepare: [{name: x, " + command + ": {}}]\n")
+		for _, f := range config.List(prepare.New(command)) {
+			if f.Type != "number" {
+				continue
+			}
+			tried["prepare."+command+"."+f.Path] = true
+			for _, value := range unfit {
+				_, err := reg.Parse(text, "x.yaml", "x", []string{"prepare.x." + f.Path + "=" + value})
+				if err == nil || !strings.Contains(err.Error(), "prepare.x."+f.Path+" is ") || !strings.Contains(err.Error(), "a finite number") {
+					t.Errorf("%s: %s=%s: got %v, want it refused", command, f.Path, value, err)
+				}
+			}
+		}
 	}
 	all := reg.Default()
 	for _, f := range all.AllFields() {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hop-marl/hop/num/config"
-	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 const (
@@ -157,10 +157,10 @@ func (s *Spec) decode(n *yaml.Node, under []string, based bool) error {
 
 // merged puts stages over those of a base: one of the same name takes its place, a new
 // one comes before the first of those behind it that the base has, or last.
-func merged(base, over []stage.Stage) []stage.Stage {
+func merged(base, over prepare.List) prepare.List {
 	list := slices.Clone(base)
 	at := func(name string) int {
-		return slices.IndexFunc(list, func(b stage.Stage) bool { return b.Name == name })
+		return slices.IndexFunc(list, func(b prepare.Stage) bool { return b.Name == name })
 	}
 	for n, st := range over {
 		i := at(st.Name)
@@ -181,14 +181,14 @@ func merged(base, over []stage.Stage) []stage.Stage {
 }
 
 // needed returns the stages without those of the base that nothing names any more.
-func (s *Spec) needed(base []stage.Stage) []stage.Stage {
+func (s *Spec) needed(base prepare.List) prepare.List {
 	list := slices.Clone(s.Prepare)
 	for i := len(list) - 1; i >= 0; i-- {
-		name := "{" + list[i].Name + "}"
-		ofBase := slices.ContainsFunc(base, func(b stage.Stage) bool { return b.Name == list[i].Name })
+		name := list[i].Name
+		ofBase := slices.ContainsFunc(base, func(b prepare.Stage) bool { return b.Name == list[i].Name })
 		later := append(list[i+1:len(list):len(list)], s.Follow...)
-		named := slices.ContainsFunc(s.folders(), func(f *string) bool { return strings.Contains(*f, name) }) ||
-			slices.ContainsFunc(later, func(st stage.Stage) bool { return strings.Contains(st.Run, name) })
+		named := slices.ContainsFunc(s.folders(), func(f *string) bool { return prepare.Folder(*f).Stage() == name }) ||
+			slices.ContainsFunc(later, func(st prepare.Stage) bool { return slices.Contains(prepare.Reads(st.Config), name) })
 		if ofBase && !named {
 			list = slices.Delete(list, i, i+1)
 		}

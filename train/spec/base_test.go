@@ -100,23 +100,23 @@ func TestWrongBasesAreErrors(t *testing.T) {
 const staged = `
 mind: hop
 prepare:
-  - {name: data, run: "collect {game} --mix ns,nh"}
-  - {name: vae, run: "pretrain vae --data {data}"}
-  - {name: cvae, run: "pretrain cvae --data {data} --vae {vae}"}
-  - {name: moa, run: "pretrain moa --data {data}"}
+  - {name: data, collect: {mix: [ns, nh]}}
+  - {name: vae, pretrain vae: {data: "{data}"}}
+  - {name: cvae, pretrain cvae: {data: "{data}", vae: "{vae}"}}
+  - {name: moa, pretrain moa: {data: "{data}"}}
 goals: {kind: latent}
 models: {vae: "{vae}", cvae: "{cvae}"}
 follow:
-  - {name: adapt, run: "adapt {run} --vs ns,nh,nh"}
+  - {name: adapt, adapt: {vs: [ns, nh, nh]}}
 `
 
 func TestStagesOfABase(t *testing.T) {
 	reg := library(map[string]string{
 		"full": staged,
 		"same": "base: full\nmodels: {vae: \"{vae}\"}",
-		"newer": "base: full\nprepare: [{name: vae, run: \"pretrain vae --data {data} --loss b\"}, " +
-			"{name: more, run: \"collect {game} --mix ns\"}]",
-		"second": "base: full\nfollow: [{name: adapt, run: \"adapt {run} --vs nh,nh,nh\"}, {name: other, run: \"adapt {run} --vs ns,ns,ns\"}]",
+		"newer": "base: full\nprepare: [{name: vae, pretrain vae: {data: \"{data}\", model: {loss: b}}}, " +
+			"{name: more, collect: {mix: [ns, ns]}}]",
+		"second": "base: full\nfollow: [{name: adapt, adapt: {vs: [nh, nh, nh]}}, {name: other, adapt: {vs: [ns, ns, ns]}}]",
 		"hand":   "base: full\ngoals: {kind: hand}\nmodels: {vae: \"\", cvae: \"\", moa: \"{moa}\"}",
 		"plain":  "base: full\nmind: ppo",
 		"grand":  "base: plain\nactor: {hidden: [8]}",
@@ -146,13 +146,13 @@ func TestStagesOfABase(t *testing.T) {
 		}
 	}
 	newer, second := load(t, reg, "newer"), load(t, reg, "second")
-	if got := newer.Prepare[1].Run; got != "pretrain vae --data {data} --loss b" {
+	if got := newer.Prepare[1].String(); got != "pretrain vae: {data: '{data}', model: {loss: b}}" {
 		t.Errorf("a stage of the same name does not take the base's place: %q", got)
 	}
-	if got := second.Follow[0].Run; got != "adapt {run} --vs nh,nh,nh" {
+	if got := second.Follow[0].String(); got != "adapt: {vs: [nh, nh, nh]}" {
 		t.Errorf("a following stage of the same name does not take the base's place: %q", got)
 	}
-	if _, err := reg.Parse([]byte("base: full\nprepare: [{name: vae, run: \"pretrain vae --data {dada}\"}]"), "x.yaml", "x", nil); err == nil {
+	if _, err := reg.Parse([]byte("base: full\nprepare: [{name: vae, pretrain vae: {data: \"{dada}\"}}]"), "x.yaml", "x", nil); err == nil {
 		t.Error("a stage that names none of the others was accepted")
 	}
 }

@@ -1,12 +1,13 @@
 package spec_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
 )
@@ -85,7 +86,7 @@ func TestPresetsAreWhole(t *testing.T) {
 				t.Errorf("preset %s: built without its models: %v", name, err)
 			}
 			for _, st := range list {
-				if !slices.ContainsFunc(s.Prepare, func(p stage.Stage) bool { return "{"+p.Name+"}" == st }) {
+				if s.Prepare.Find(prepare.Folder(st).Stage()) == nil {
 					t.Errorf("preset %s: nothing prepares %s", name, st)
 				}
 			}
@@ -144,7 +145,7 @@ func TestResolvedSpecReadsBack(t *testing.T) {
 		if d := s.Diff(&back); len(d) > 0 {
 			t.Errorf("%s read back holds other values: %v", name, d)
 		}
-		if !slices.Equal(back.Prepare, s.Prepare) || !slices.Equal(back.Follow, s.Follow) {
+		if !reflect.DeepEqual(back.Prepare, s.Prepare) || !reflect.DeepEqual(back.Follow, s.Follow) {
 			t.Errorf("%s read back holds other stages: %v and %v", name, back.Prepare, back.Follow)
 		}
 	}

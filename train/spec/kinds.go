@@ -17,7 +17,7 @@ import (
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
-	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // Kind is some agents that learn by another mind than the rest of the spec says, or with
@@ -220,7 +220,7 @@ func (s *Spec) validateKinds(g game.Game) []error {
 			errs = append(errs, config.At(err, at, nil))
 		}
 		for _, f := range k.spec.folders() {
-			if name, ok := strings.CutPrefix(*f, "{"); ok && !slices.ContainsFunc(s.Prepare, isStage(strings.TrimSuffix(name, "}"))) {
+			if name := prepare.Folder(*f).Stage(); name != "" && s.Prepare.Find(name) == nil {
 				bad("models", *f, "the folder of a stage that prepare names: stages are the run's, so let the agents with prepared "+
 					"models be the spec's own, and name the others in minds")
 			}
@@ -372,11 +372,6 @@ func (s *Spec) makeMinds(g game.Game, key rng.Key, saved *safetensors.File, agen
 		}
 	}
 	return minds, nil
-}
-
-// isStage tells stages of a name.
-func isStage(name string) func(stage.Stage) bool {
-	return func(st stage.Stage) bool { return st.Name == name }
 }
 
 // FinalKinds returns what plays each agent at the end of a run: its kind of learner, or the bot

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/prepare"
+	"github.com/hop-marl/hop/train/pretrain"
 )
 
 // Acquaintance is how the agents of a run know somebody.
@@ -72,12 +74,19 @@ func (s *Spec) Known() (map[string]Acquaintance, error) {
 // stages before the training and behind models that stand in folders, and whom the
 // response network learnt to answer.
 func (s *Spec) modelled() (names, answered []string, err error) {
+	g, err := s.Game.Peek()
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, st := range s.Prepare {
-		words := strings.Fields(strings.ReplaceAll(st.Run, "=", " "))
-		for i, w := range words[:max(0, len(words)-1)] {
-			if words[0] == "collect" && (w == "--mix" || w == "--team") {
-				names = append(names, strings.Split(words[i+1], ",")...)
+		switch c := st.Config.(type) {
+		case *prepare.Collect:
+			names = append(names, c.Met()...)
+			if from := s.Prepare.Find(c.Population.Stage()); from != nil {
+				names = append(names, answers(from.Config, g)...)
 			}
+		case *prepare.Response:
+			answered = append(answered, answers(c, g)...)
 		}
 	}
 	for _, f := range s.folders() {
@@ -90,10 +99,23 @@ func (s *Spec) modelled() (names, answered []string, err error) {
 	return names, answered, nil
 }
 
+// answers returns whom a stage that makes a response network names to be answered, or who is
+// usual in the game; members of a zoo are known once it is there.
+func answers(c prepare.Config, g game.Game) (names []string) {
+	r, ok := c.(*prepare.Response)
+	if !ok {
+		return nil
+	}
+	if names = r.Met(); len(names) == 0 && r.Zoo == "" && g != nil {
+		names = r.For(g).Who
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == pretrain.Self })
+}
+
 // modelSpec returns who played in the data of a model's folder, as far as it can be
 // found, and whom it learnt to answer.
 func modelSpec(folder string) (names, answered []string, err error) {
-	if folder == "" || strings.HasPrefix(folder, "{") {
+	if folder == "" || prepare.Folder(folder).Stage() != "" {
 		return nil, nil, nil
 	}
 	text, err := runlog.ReadSpec(folder)

@@ -1,13 +1,10 @@
 package spec
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/stage"
@@ -17,8 +14,7 @@ import (
 // changes a parameter on the command line changes neither.
 type origin struct {
 	folder string
-	games  []string      // lines of its game
-	stages []stage.Stage // whose commands are lines too, unless they are the program's own
+	games  []string // lines of its game
 }
 
 // Untrusted is the error of what would run a program that a folder names and that the user
@@ -36,7 +32,7 @@ func (u *Untrusted) Error() string {
 // allows refuses to run a line of a folder that is not trusted. What the user typed has no
 // origin.
 func (o *origin) allows(r *Registry, what []string) error {
-	if o == nil || r.Trust.Trusts(o.folder, r.lines(o.games, o.stages)) {
+	if o == nil || r.Trust.Trusts(o.folder, o.games) {
 		return nil
 	}
 	folder := o.folder
@@ -63,29 +59,17 @@ func (g Game) Of(folder string) Game {
 }
 
 // Executes returns what a run of the spec would run, in words: what its game starts, also
-// with parameters that later stages change, and the commands before and after it that no
-// preset of this program has word for word. nil: nothing.
-func (s *Spec) Executes() []string { return s.reg.lines(s.games(), slices.Concat(s.Prepare, s.Follow)) }
-
-// lines returns lines of games and of stages that are not the program's own, in order.
-func (r *Registry) lines(games []string, stages []stage.Stage) []string {
-	what := slices.Clone(games)
-	for _, st := range r.strange(slices.Clone(stages)) {
-		what = append(what, "hop "+st.Run)
-	}
-	slices.Sort(what)
-	return slices.Compact(what)
-}
-
-// games returns what the game runs, also with parameters that later stages change.
-func (s *Spec) games() []string {
+// with parameters that later stages change. nil: nothing. What is done before and after a
+// training is done in its game, and names no program.
+func (s *Spec) Executes() []string {
 	what := s.Game.Executes()
 	for _, st := range s.Train.Stages {
 		if g, err := s.staged(st.Set); err == nil {
 			what = append(what, g.Executes()...)
 		}
 	}
-	return what
+	slices.Sort(what)
+	return slices.Compact(what)
 }
 
 // Allowed refuses what would run something that a folder names and that is not trusted. It
@@ -107,25 +91,6 @@ func (s *Spec) Folder() string {
 
 // of marks the spec as one that a file of a folder holds.
 func (s *Spec) of(file string) {
-	s.from = &origin{filepath.Dir(file), s.games(), slices.Concat(s.Prepare, s.Follow)}
+	s.from = &origin{filepath.Dir(file), s.Executes()}
 	s.Game.from = s.from
-}
-
-// strange returns the stages that no preset has: those that one has are the program's own.
-func (r *Registry) strange(list []stage.Stage) []stage.Stage {
-	for _, name := range r.PresetNames() {
-		if len(list) == 0 {
-			break
-		}
-		text, _, _, err := r.read(name)
-		var own struct{ Prepare, Follow []stage.Stage }
-		if err != nil || !bytes.Contains(text, []byte("run:")) || yaml.Unmarshal(text, &own) != nil {
-			continue
-		}
-		known := slices.Concat(own.Prepare, own.Follow)
-		list = slices.DeleteFunc(list, func(st stage.Stage) bool {
-			return slices.ContainsFunc(known, func(k stage.Stage) bool { return k.Run == st.Run })
-		})
-	}
-	return list
 }

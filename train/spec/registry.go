@@ -308,6 +308,38 @@ func (r *Registry) PresetNames() []string {
 	return names
 }
 
+// GameInfo is a game at its defaults.
+type GameInfo struct {
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`
+	Seats   int      `json:"seats"`
+	Actions []string `json:"actions"`
+	Goals   []string `json:"goals"`
+	Doc     string   `json:"doc"`
+}
+
+// GameList returns the games, sorted by name. It starts no program: of a game that needs one only
+// what it is for is known.
+func (r *Registry) GameList() (list []GameInfo, err error) {
+	for _, name := range r.GameNames() {
+		info := GameInfo{Name: name, Kind: "any", Doc: r.GameDoc(name)}
+		if slices.Contains(r.PlainGames(), name) {
+			g, err := r.NewGame(name)
+			if err != nil {
+				return nil, err
+			}
+			built, err := g.Build()
+			if err != nil {
+				return nil, err
+			}
+			s := built.Spec()
+			info.Kind, info.Seats, info.Actions, info.Goals = s.Kind.String(), s.Seats, s.Actions, s.Goals
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
 // Preset is a preset's name, what it is for, and what it is listed among.
 type Preset struct{ Name, Doc, Group string }
 

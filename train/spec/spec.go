@@ -18,8 +18,8 @@ import (
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
-	"github.com/hop-marl/hop/store/stage"
 	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // Spec is what a run is. Seeds are not part of it: the same spec is run with
@@ -33,9 +33,9 @@ type Spec struct {
 	Train   train.Config   `yaml:"train"`
 	Imagine imagine.Config `yaml:"imagine"`
 	Eval    Eval           `yaml:"eval"`
-	Prepare []stage.Stage  `yaml:"prepare" doc:"commands that hop train runs first, each {name: NAME, run: COMMAND} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one, {game} for the flags of the game"`
+	Prepare prepare.List   `yaml:"prepare" doc:"what hop train does first, in this game, each {name: NAME, COMMAND: FIELDS} and each once as long as its inputs are the same; {NAME} stands for the folder of an earlier one"`
 	Kinds   []Kind         `yaml:"-"` // the block minds: agents that learn otherwise
-	Follow  []stage.Stage  `yaml:"follow" doc:"commands that hop train runs with the trained agents, each {name: NAME, run: COMMAND}; {run} stands for their folder; what they find is part of the report"`
+	Follow  prepare.List   `yaml:"follow" doc:"what hop train does with the trained agents, each {name: NAME, COMMAND: FIELDS}; {run} stands for their folder; what it finds is part of the report"`
 
 	reg    *Registry
 	from   *origin // nil: the user named it
@@ -229,6 +229,10 @@ func (s *Spec) Set(set string) error {
 		return s.Game.Set(rest, value)
 	case block == "minds":
 		return s.setKind(rest, value)
+	case rest != "" && block == "prepare":
+		return setStage(&s.Prepare, path, value)
+	case rest != "" && block == "follow":
+		return setStage(&s.Follow, path, value)
 	case slices.Contains(s.Mind.blocks(), block):
 		s.Mind = s.Mind.clone()
 		return config.Set(s.Mind.params, path, value)
@@ -239,6 +243,26 @@ func (s *Spec) Set(set string) error {
 		return noField(path, s.Fields())
 	}
 	return config.Set(s, path, value)
+}
+
+// setStage sets a field of a stage, at PART.STAGE.FIELD.
+func setStage(list *prepare.List, path, value string) error {
+	words := strings.SplitN(path, ".", 3)
+	own := slices.Clone(*list)
+	st := own.Find(words[1])
+	if st == nil || len(words) < 3 {
+		var names []string
+		for _, st := range own {
+			names = append(names, st.Name)
+		}
+		return fmt.Errorf("want %s.STAGE.FIELD=VALUE, with one of the stages %s", words[0], strings.Join(names, ", "))
+	}
+	with, err := prepare.With(st.Config, words[2]+"="+value)
+	if err != nil {
+		return config.At(err, words[0]+"."+words[1], nil)
+	}
+	st.Config, *list = with, own
+	return nil
 }
 
 // noField says that there is no such field, and which may have been meant: the only
@@ -292,8 +316,8 @@ func (s *Spec) validate(g game.Game, err error) error {
 	}
 	part(config.Check(s.Eval), "eval")
 	part(s.Imagine.Validate(), "imagine")
-	part(stage.Validate(s.Prepare, "game"), "prepare")
-	part(stage.Validate(s.Follow, "game", "run"), "follow")
+	part(s.doable(s.Prepare).Validate("prepare"), "")
+	part(s.doable(s.Follow).Validate("follow", "run"), "")
 	if g == nil { // the rest of the spec is checked all the same
 		if plain, err := s.reg.NewGame(s.Game.Name); err == nil {
 			g, _ = plain.Peek()
@@ -332,6 +356,15 @@ func (s *Spec) validate(g game.Game, err error) error {
 			"or game.view 0"), "imagine")
 	}
 	return errors.Join(errs...)
+}
+
+// doable returns stages without those that a program of before did and this one cannot, if a folder
+// holds the spec: what is done can still be read.
+func (s *Spec) doable(list prepare.List) prepare.List {
+	return slices.DeleteFunc(slices.Clone(list), func(st prepare.Stage) bool {
+		_, old := st.Config.(*prepare.Words)
+		return old && s.held
+	})
 }
 
 // settings returns what is wrong with how the agents of a kind act and learn.
@@ -468,6 +501,7 @@ func (s *Spec) AllFields() []config.Info {
 	list := s.Learns(-1).Fields()
 	own := len(list) - len(config.List(s.Mind.params)) - len(config.List(s))
 	list = append(list[:own:own], config.ListAll(s)...)
+	list = append(list, prepare.Fields()...)
 	for _, name := range s.reg.MindNames() {
 		for _, f := range config.ListAll(s.reg.Minds[name].params()) {
 			f.Doc += " (mind " + name + ")"
@@ -485,10 +519,10 @@ func (s *Spec) byStage() []config.Info {
 	list := slices.DeleteFunc(s.Fields(), func(f config.Info) bool { return f.Path == "prepare" || f.Path == "follow" })
 	for _, part := range []struct {
 		name   string
-		stages []stage.Stage
+		stages prepare.List
 	}{{"prepare", s.Prepare}, {"follow", s.Follow}} {
 		for _, st := range part.stages {
-			list = append(list, config.Info{Path: part.name + "." + st.Name, Default: st.Run})
+			list = append(list, config.Info{Path: part.name + "." + st.Name, Default: st.String()})
 		}
 	}
 	return list

@@ -73,31 +73,41 @@ func TestAFoldersProgramsAreRefused(t *testing.T) {
 
 func onlyErr(_ any, err error) error { return err }
 
-// Commands around a training are a folder's own, unless a preset of this program has them
-// word for word.
-func TestStagesOfAPresetAreTheProgramsOwn(t *testing.T) {
-	spectest.NewTrap(t)
-	reg := registry.New()
-	preset, err := reg.Load("hop+", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := preset.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+// What is done around a training is done in its game and names no program: of a folder's stages
+// there is nothing to trust, and of what they would run in its game all.
+func TestStagesRunWhatTheirGameRuns(t *testing.T) {
+	x, reg := spectest.NewTrap(t), registry.New()
 	file := filepath.Join(t.TempDir(), "spec.yaml")
-	s, err := reg.Parse(text, file, "run", nil)
-	if err != nil || s.Allowed() != nil || len(s.Executes()) > 0 || len(s.Prepare) == 0 {
-		t.Errorf("a run of a preset: %v, %v, %q", err, s.Allowed(), s.Executes())
+	const stages = "prepare: [{name: data, collect: {mix: [ns, nh], seed: 77}}]\n"
+	s, err := reg.Parse([]byte(stages), file, "run", nil)
+	if err != nil || s.Allowed() != nil || len(s.Executes()) > 0 || len(s.Prepare) != 1 {
+		t.Errorf("a folder's stages: %v, %v, %q", err, s.Allowed(), s.Executes())
 	}
-	first := strings.Replace(string(text), s.Prepare[0].Run, s.Prepare[0].Run+" --seed 77", 1)
-	if s, err = reg.Parse([]byte(first), file, "run", nil); err != nil || first == string(text) {
+	if s, err = reg.Parse([]byte(strings.Replace(x.Spec(""), "prepare: []\n", stages, 1)), file, "run", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Allowed(); err == nil || !strings.Contains(err.Error(), "--seed 77") {
-		t.Errorf("a changed stage: %v", err)
+	if err := s.Allowed(); err == nil || !strings.Contains(err.Error(), x.Python) {
+		t.Errorf("stages in a game that runs a program: %v", err)
 	}
+	for _, run := range []string{"collect --game python --set game.python=" + x.Python + " --mix ns,nh",
+		"collect {game} --mix ns,nh --env os:makedirs", "train " + file, "pretrain vae --data {data} --trust"} {
+		if _, err := reg.Load(write(t, "prepare: [{name: data, run: '"+run+"'}]\n"), nil); err == nil {
+			t.Errorf("%s is a stage", run)
+		}
+	}
+	if x.Sprung() {
+		t.Error("something was started")
+	}
+}
+
+// write writes a spec that the user names.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "own.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // A run's spec reads no file but presets: what it is based on would be somebody else's file.

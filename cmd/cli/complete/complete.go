@@ -145,6 +145,9 @@ func values(node *kong.Node, v *kong.Value, reg *spec.Registry, planners []strin
 	if sp := reg.Default(); v.Name == "set" && sp.Set("game.name="+gameName) == nil {
 		own := flagOf(node, "--game") == nil && node.Parent.Name != "pretrain" // a spec's fields, not only a game's
 		for _, f := range sp.AllFields() {
+			if strings.HasPrefix(f.Path, "prepare.") || strings.HasPrefix(f.Path, "follow.") {
+				continue // it is set by the name of a stage
+			}
 			if own || strings.HasPrefix(f.Path, "game.") && flagOf(node, "--game") != nil {
 				add(f.Path+"=", f.Doc)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/hop-marl/hop/internal/mutants"
 	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -199,15 +201,28 @@ func (l *lab) spec(ctx context.Context, preset string, sets []string, anew bool)
 	if err != nil {
 		return "", nil, err
 	}
-	run := stage.Runner{Root: filepath.Join(l.dir, "stages"), Give: map[string][]string{"game": game}, Do: l.do, Now: func(st stage.Status) {
+	var list []stage.Stage
+	for _, st := range s.Prepare {
+		line := func(at stage.Folders) []string {
+			return append(prepare.Line(prepare.Fill(st.Config, at), game, ""), "--out", at(st.Name))
+		}
+		list = append(list, stage.Stage{
+			Name: st.Name, Reads: prepare.Reads(st.Config), Files: prepare.Files(st.Config),
+			Command: func(at stage.Folders) string { return stage.Join(line(at)) },
+			Do:      func(ctx context.Context, at stage.Folders) error { return l.do(ctx, line(at)) },
+		})
+	}
+	run := stage.Runner{Root: filepath.Join(l.dir, "stages"), Now: func(st stage.Status) {
 		if st.State == stage.Running {
 			fmt.Fprintf(os.Stderr, "preparing %s: hop %s\n", preset, st.Command)
 		}
 	}}
-	if _, err := run.Run(ctx, s.Prepare); err != nil {
+	if _, err := run.Run(ctx, list); err != nil {
 		return "", nil, err
 	}
-	s.Fill(run.Fill)
+	s.Fill(func(folder string) string {
+		return cmp.Or(run.Folder(prepare.Folder(folder).Stage()), folder)
+	})
 	s.Prepare, s.Follow = nil, nil
 	text, err := s.YAML()
 	if err != nil {

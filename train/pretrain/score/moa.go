@@ -112,7 +112,7 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 		About: fmt.Sprintf("Given: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, scored on %d rows of other episodes.",
 			t.Config.Condition, s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], s.Rows),
 	}
-	k.Short = Short(t.Training, pretrain.DefaultMOA(t.Data.Layout).Epochs, func(held map[string]float64) float64 { return held["ce_held"] })
+	k.Short = Short(t.Training, pretrain.DefaultMOA().Epochs, func(held map[string]float64) float64 { return held["ce_held"] })
 	loose := t.Config.Condition == "none" // an observation shows the others too, which own history does not go by
 	number := func(name string, v float64, lower bool, of func(MOABase) float64) {
 		n := card.Number{Name: name, Value: v, N: s.Rows, Lower: lower}

@@ -23,7 +23,7 @@ import (
 // smallMOA trains a model of others on 8,000 rows, unless it may not learn.
 func smallMOA(t *testing.T, d *dataset.Data, condition string, run *runlog.Run) *pretrain.MOA {
 	t.Helper()
-	c := pretrain.DefaultMOA(d.Layout)
+	c := pretrain.DefaultMOA().For(d.Layout)
 	c.Model.Hidden, c.Epochs, c.Patience, c.Learning.Batch, c.Condition = []int{32, 32}, 4, 0, 32, condition
 	m, err := pretrain.NewMOA(c, d, nil, 1)
 	if err == nil && run != nil {

@@ -194,7 +194,7 @@ const (
 // shortResponse says why a training was too short to judge the network by, "" if
 // it was not.
 func shortResponse(r *pretrain.Response) string {
-	if usual := pretrain.DefaultResponse(r.Game).Steps; 2*r.Config.Steps < usual {
+	if usual := pretrain.DefaultResponse().Steps; 2*r.Config.Steps < usual {
 		return fmt.Sprintf("%d of the usual %d env steps", r.Config.Steps, usual)
 	}
 	return ""

@@ -289,7 +289,7 @@ func cardOf(t *pretrain.Sequence, s *Score) *card.Card {
 		About: fmt.Sprintf("Learnt from %d histories, weights of epoch %d of %d chosen on %d, scored on %d rows of %d histories of other lives, "+
 			"of %d episodes each.",
 			s.Split["learn"], s.BestEpoch, s.Epochs, s.Split["choose"], own.All.Rows, s.Split["score"], max(t.Data.Life, 1)),
-		Short: score.Short(t.Training, pretrain.DefaultSequence(t.Data.Layout).Epochs,
+		Short: score.Short(t.Training, pretrain.DefaultSequence().Epochs,
 			func(held map[string]float64) float64 { return held["ce"] }),
 	}
 	number := func(name string, lower bool, of func(Seen) stats.Number) {

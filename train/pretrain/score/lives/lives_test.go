@@ -28,7 +28,7 @@ func played(t *testing.T, life int) (*pretrain.Sequence, game.Game) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := pretrain.DefaultSequence(d.Layout)
+	p := pretrain.DefaultSequence().For(d.Layout)
 	p.Model.Width, p.Model.Heads, p.Model.Up, p.Model.Head.Hidden = 8, 2, 8, []int{8, 8}
 	s, err := pretrain.NewSequence(p, d, 1)
 	if err != nil {

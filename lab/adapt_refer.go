@@ -1,4 +1,4 @@
-package adapt
+package lab
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/oracle"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
@@ -41,14 +40,14 @@ func (c *adapting) refer(ctx context.Context, m *meeting, all []*livedSeed) ([]s
 	by := make([]string, len(m.parts))
 	for k, p := range m.parts {
 		if counted[k] == 0 {
-			return nil, lab.Misused("no life of %d steps has an episode %d, the first of those who come later: choose an earlier one with "+
+			return nil, Misused("no life of %d steps has an episode %d, the first of those who come later: choose an earlier one with "+
 				"--at-episode, or more --steps", c.Steps, p.from)
 		}
 		if by[k] = "exact"; p.exact {
 			continue
 		}
 		if p.lasting != nil {
-			by[k] = "exact in the long run"
+			by[k] = lastingName
 			for _, s := range all {
 				for at := range s.scored[k] {
 					s.best[at] = p.lasting.Gain
@@ -90,7 +89,7 @@ func (c *adapting) choose(m *meeting, s *livedSeed) {
 		}
 	}
 	k := len(m.parts) - 1
-	if n := len(list); m.parts[k].exact && (lab.AtRandom(m.parts[k].vs) > 0 || c.Strangers != "") && n > c.Starts {
+	if n := len(list); m.parts[k].exact && (AtRandom(m.parts[k].vs) > 0 || c.Strangers != "") && n > c.Starts {
 		for i := range c.Starts {
 			s.scored[k][list[i*n/c.Starts]] = true
 		}
@@ -280,11 +279,11 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 	}
 	vs := m.parts[0].vs
 	for _, name := range []string{"plan", "plan-infer"} {
-		if p, err := lab.Member(m.g, append([]string{name}, vs...), 0, nil); err == nil {
+		if p, err := Member(m.g, append([]string{name}, vs...), 0, nil); err == nil {
 			add(name, p)
 		}
 	}
-	zoo, err := c.Lab.Zoo(c.Config.Zoo)
+	zoo, err := c.Lab.Zoo(string(c.Adapt.Zoo))
 	if err != nil {
 		c.Lab.Note("no best response of the zoo is among the candidates: %v", err)
 	} else {

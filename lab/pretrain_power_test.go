@@ -1,20 +1,17 @@
-package prepare
+package lab
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk/disktest"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec/spectest"
 )
-
-var long = flag.Bool("long", false, "let the power fail at every moment, not at some")
 
 // Whenever the power fails while a dataset is collected, or a model learns from it, the
 // same command goes on from what was synced, takes nothing of it for damage, and ends in
@@ -26,24 +23,23 @@ func TestPreparingSurvivesAnyLossOfPower(t *testing.T) {
 	}
 	t.Cleanup(remove)
 	var notes []string
-	l := &lab.Lab{Reg: registry.New(), Version: "test", Watch: func(n lab.News) {
-		if n.Kind == lab.Noted || strings.HasPrefix(n.Text, "note:") {
+	l := &Lab{Reg: registry.New(), Version: "test", Watch: func(n News) {
+		if n.Kind == Noted || strings.HasPrefix(n.Text, "note:") {
 			notes = append(notes, n.Text)
 		}
 	}}
 	data := filepath.Join(t.TempDir(), "data")
 	small := []string{"game.size=4", "game.horizon=5"}
 	collect := func(dir string) error {
-		c := Collect{Game: "staghunt", Set: small, Mix: []string{"ns", "nh"}, Rows: 240, Shard: 80, Seed: 7, Out: dir, Workers: 1}
-		_, _, err := c.Do(t.Context(), l)
+		c := prepare.Collect{Mix: []string{"ns", "nh"}, Life: 1, Rows: 240, Shard: 80, Seed: 7, Workers: 1}
+		_, _, err := l.Collect(t.Context(), c, siteOf(t, l, "staghunt", dir, small...))
 		return err
 	}
 	if err := collect(data); err != nil {
 		t.Fatal(err)
 	}
 	learn := func(dir string) error {
-		ask := VAE{Data: data, Loss: "a", Dim: 2, Set: []string{"epochs=3", "model.hidden=[4]"}, Common: Common{Out: dir, Seed: 1}}
-		_, err := ask.Do(t.Context(), l)
+		_, err := l.PretrainVAE(t.Context(), smallVAE(prepare.Folder(data), "a", 3, 2, 4), Site{Dir: dir})
 		return err
 	}
 	for name, do := range map[string]func(dir string) error{"a collection": collect, "a pretraining": learn} {
@@ -58,11 +54,11 @@ func TestPreparingSurvivesAnyLossOfPower(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		want := exact(t, dir)
+		want := lasting(t, dir)
 		if err := last.Restore(); err != nil {
 			t.Fatal(err)
 		}
-		left := exact(t, dir)
+		left := lasting(t, dir)
 		for file, b := range want {
 			if !bytes.Equal(left[file], b) {
 				t.Errorf("%s, after its end: %s is lost", name, file)
@@ -80,7 +76,7 @@ func TestPreparingSurvivesAnyLossOfPower(t *testing.T) {
 			if err := do(dir); err != nil || len(notes) > 0 {
 				t.Fatalf("%s, loss %d of %d: %v %q; left were\n%s", name, i+1, len(states), err, notes, states[i])
 			}
-			got := exact(t, dir)
+			got := lasting(t, dir)
 			for file, b := range want {
 				if !bytes.Equal(got[file], b) {
 					t.Errorf("%s, loss %d of %d: %s is another one", name, i+1, len(states), file)
@@ -94,9 +90,9 @@ func TestPreparingSurvivesAnyLossOfPower(t *testing.T) {
 	}
 }
 
-// exact returns the files of a folder that do not depend on what happened to it; of
+// lasting returns the files of a folder that do not depend on what happened to it; of
 // events, all but the clock.
-func exact(t *testing.T, dir string) map[string][]byte {
+func lasting(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	for _, pattern := range []string{"manifest.json", "shard*", "spec.yaml", "metrics.csv", "events*", "checkpoints/*", "card.json"} {

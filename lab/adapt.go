@@ -1,6 +1,4 @@
-// Package adapt lets agents live among co-players, strangers or not, and finds out what
-// the best response and random play would get from the same starts.
-package adapt
+package lab
 
 import (
 	"cmp"
@@ -16,53 +14,39 @@ import (
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// Config says who meets whom. Its tags are those of the command's flags.
-type Config struct {
-	Runs      []string   `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
-	Teams     [][]string `kong:"-"` // co-players: bots, members or kinds of the zoo, or RUN#AGENT
-	Strangers string     `help:"The co-players of a split instead, three of each: train, validation or test." placeholder:"SPLIT"`
-	Some      int        `help:"So many of the strangers, evenly spread over their list; 0: all." default:"0"`
-	Then      []string   `help:"Who takes the co-players' places later." placeholder:"WHO"`
-	AtEpisode int        `help:"The first episode with those of --then." default:"10"`
-	Zoo       string     `help:"Folder of learnt co-players (hop zoo train)." default:"zoo"`
-	Learn     string     `help:"@adapt_learn" enum:"nothing,beliefs,moa,policy,all" default:"beliefs"`
-	Every     int        `help:"Steps between two updates of what learns." default:"200"`
-	Steps     int        `help:"Env steps of a life: one meeting with the co-players." default:"2400"`
-	Last      int        `help:"The last steps, which are scored." default:"600"`
-	Lives     int        `help:"How often each seed lives it, with other starts." default:"16"`
-	Seeds     []uint64   `kong:"-"` // of the lives; none: as many as a run has seeds
-	Agent     int        `help:"Which agent of a run." default:"0"`
-	Starts    int        `help:"@adapt_starts" default:"128"`
-	Game      string     `help:"The game for those that are no runs." default:"staghunt"`
-	Set       []string   `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`
-	Workers   int        `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-}
-
 // adapting is an adaptation under way.
 type adapting struct {
-	*lab.Lab
-	Config
+	*Lab
+	prepare.Adapt
+	site    Site
+	teams   [][]string
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
 }
 
-// Run lets them live.
-func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error) {
-	c := &adapting{Lab: l, Config: config}
-	switch {
-	case c.Lives < 1:
-		return nil, lab.Misused("--lives %d, want at least 1", c.Lives)
-	case c.Last < 1 || c.Last > c.Steps:
-		return nil, lab.Misused("--last %d of --steps %d: want some of the steps, at most all", c.Last, c.Steps)
+// Adapt lets the agents of runs, and others, live among co-players, strangers or not, and finds out
+// what the best response and random play would get from the same starts. It writes the
+// tables into the site's folder, if it has one.
+func (l *Lab) Adapt(ctx context.Context, config prepare.Adapt, at Site) (*adapted.Table, error) {
+	if err := config.Validate(); err != nil {
+		return nil, Misuse{err}
 	}
+	table, err := (&adapting{Lab: l, Adapt: config, site: at, teams: config.Teams()}).run(ctx)
+	if err == nil && at.Dir != "" {
+		err = adapted.Write(at.Dir, table)
+	}
+	return table, err
+}
+
+func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	rows, g, about, err := c.rows()
 	if err != nil {
 		return nil, err
@@ -74,13 +58,13 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 		}
 	}
 	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
-	count, end := l.Counting("meetings")
+	count, end := c.Counting("meetings")
 	defer end()
 	c.share(rows)
-	cells := make([][]*adapted.Row, len(c.Teams))
+	cells := make([][]*adapted.Row, len(c.teams))
 	var met atomic.Int64
-	err = together(ctx, len(c.Teams), func(ctx context.Context, i int) error {
-		m, err := c.meeting(ctx, g, about, c.Teams[i], true)
+	err = together(ctx, len(c.teams), func(ctx context.Context, i int) error {
+		m, err := c.meeting(ctx, g, about, c.teams[i], true)
 		if err != nil {
 			return err
 		}
@@ -90,7 +74,7 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 				return err
 			}
 			cells[i] = append(cells[i], res)
-			count(int(met.Add(1)), len(c.Teams)*len(rows))
+			count(int(met.Add(1)), len(c.teams)*len(rows))
 		}
 		return nil
 	})
@@ -98,7 +82,7 @@ func Run(ctx context.Context, l *lab.Lab, config Config) (*adapted.Table, error)
 		return nil, err
 	}
 	table.Table = slices.Concat(cells...)
-	table.Used = l.Reg.Runs.Used()
+	table.Used = c.Reg.Runs.Used()
 	if split != nil {
 		err = c.sumStrangers(ctx, g, table, split)
 	}
@@ -112,7 +96,7 @@ func (c *adapting) share(rows []adaptRow) {
 		seeds = max(seeds, len(r.seeds))
 	}
 	c.turns = make(chan struct{}, cores.Count(c.Workers))
-	c.workers = cores.Share(c.Workers, len(c.Teams)*seeds)
+	c.workers = cores.Share(c.Workers, len(c.teams)*seeds)
 }
 
 // turn waits for a core, and returns what leaves it to others.
@@ -158,19 +142,13 @@ type adaptRow struct {
 // rows finds out who adapts, and on which game: the first run's, or the flags'.
 func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, err error) {
 	most := 1
-	for _, name := range c.Runs {
+	for _, name := range c.site.Runs {
 		r := adaptRow{name: strings.TrimRight(filepath.ToSlash(name), "/")}
 		if r.dirs, err = adaptFolders(name); err != nil {
 			return nil, nil, nil, err
 		}
 		most = max(most, len(r.dirs))
 		rows = append(rows, r)
-	}
-	var sets []string
-	for _, s := range c.Set {
-		if strings.HasPrefix(s, "game.") {
-			sets = append(sets, s)
-		}
 	}
 	for i := range rows {
 		r := &rows[i]
@@ -192,9 +170,9 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 			continue
 		}
-		s, err := c.Reg.LoadNewcomer(r.dirs[0], c.Set, c.Agent, c.Learn)
+		s, err := c.Reg.LoadNewcomer(r.dirs[0], c.site.Set, c.Agent, c.Learn)
 		if err != nil {
-			return nil, nil, nil, lab.Misused("%w", err)
+			return nil, nil, nil, Misused("%w", err)
 		}
 		if r.known, err = s.Spec.Known(); err != nil {
 			return nil, nil, nil, err
@@ -214,20 +192,18 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if g == nil {
 			g, about = s.Game, here
 		} else if c.GameWords(here) != c.GameWords(about) {
-			return nil, nil, nil, lab.Misused(
+			return nil, nil, nil, Misused(
 				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
 				r.name, c.GameWords(here), c.GameWords(about))
 		}
 	}
 	if g == nil {
-		built, sp, err := c.Lab.NewGame(c.Game, sets)
-		if err != nil {
+		if g, err = c.site.build(); err != nil {
 			return nil, nil, nil, err
 		}
-		if about, err = sp.Map(); err != nil {
+		if about, err = c.site.Game.Map(); err != nil {
 			return nil, nil, nil, err
 		}
-		g = built
 	}
 	return rows, g, about, nil
 }
@@ -236,10 +212,10 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 // folder.
 func adaptFolders(name string) ([]string, error) {
 	if _, err := os.Stat(name); err == nil {
-		return lab.Folders(name)
+		return Folders(name)
 	}
 	if strings.ContainsAny(name, `/\`) {
-		return nil, lab.Misused("%s is no run: there is no such folder", name)
+		return nil, Misused("%s is no run: there is no such folder", name)
 	}
 	return nil, nil
 }
@@ -249,9 +225,9 @@ func adaptFolders(name string) ([]string, error) {
 // It also returns which bot, or which run's agent, each is.
 func (c *adapting) members(g game.Game, about map[string]any, names []string) (list []eval.Member, who []string, err error) {
 	if n := g.Spec().Seats - 1; len(names) != n {
-		return nil, nil, lab.Misused("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
+		return nil, nil, Misused("%d co-players are named (%s), the game has room for %d", len(names), strings.Join(names, ","), n)
 	}
-	var zoo []lab.ZooEntry
+	var zoo []ZooEntry
 	for i, name := range names {
 		m, err := c.Reg.Member(g, name)
 		if err == nil {
@@ -259,18 +235,18 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 			continue
 		}
 		if strings.Contains(name, "#") {
-			return nil, nil, lab.Misused("%w", err)
+			return nil, nil, Misused("%w", err)
 		}
 		if zoo == nil {
-			if zoo, err = c.Lab.Zoo(c.Config.Zoo); err != nil {
+			if zoo, err = c.Lab.Zoo(string(c.Adapt.Zoo)); err != nil {
 				return nil, nil, err
 			}
 		}
 		e := c.FindZoo(zoo, name, about)
 		if e == nil {
 			_, err := game.NewBot(g, name)
-			return nil, nil, lab.Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
-				c.Config.Zoo)
+			return nil, nil, Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
+				string(c.Adapt.Zoo))
 		}
 		address := e.Address(i + 1)
 		if m, err = c.Reg.Member(g, address); err != nil {

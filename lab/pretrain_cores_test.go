@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -17,39 +17,41 @@ func TestCardsOnAnyCores(t *testing.T) {
 	t.Chdir(t.TempDir())
 	collect(t, "data", 7)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	l := &lab.Lab{Reg: registry.New(), Version: "test"}
+	l := &Lab{Reg: registry.New(), Version: "test"}
 	first := map[string]string{}
 	for _, cores := range []int{1, 3} {
 		runtime.GOMAXPROCS(cores)
-		out := func(name string) Common {
-			return Common{Out: filepath.Join(t.Name(), string(rune('0'+cores)), name), Seed: 1}
-		}
+		out := func(name string) Site { return Site{Dir: filepath.Join(t.Name(), string(rune('0'+cores)), name)} }
 		for _, model := range []struct {
 			name string
 			do   func(ctx context.Context) error
 		}{
 			{"moa", func(ctx context.Context) error {
-				_, err := MOA{Data: "data", Condition: "type", Net: "dense", Epochs: 1, Set: []string{"model.hidden=[8,8]"},
-					Common: out("moa")}.Do(ctx, l)
+				c := prepare.DefaultMOA()
+				c.Data, c.Condition, c.Epochs, c.Model.Hidden = "data", "type", 1, []int{8, 8}
+				_, err := l.PretrainMOA(ctx, c, out("moa"))
 				return err
 			}},
 			{"vae", func(ctx context.Context) error {
-				_, err := VAE{Data: "data", Loss: "b", Dim: 4, Set: []string{"epochs=1", "model.hidden=[8]"}, Common: out("vae")}.Do(ctx, l)
+				_, err := l.PretrainVAE(ctx, smallVAE("data", "b", 1, 4, 8), out("vae"))
 				return err
 			}},
 			{"cvae", func(ctx context.Context) error {
-				_, err := CVAE{Data: "data", VAE: out("vae").Out, Selector: "optimistic", Gate: -1, Set: []string{"epochs=1", "model.gru=8"},
-					Common: out("cvae")}.Do(ctx, l)
+				c := prepare.DefaultCVAE()
+				c.Data, c.VAE, c.Epochs, c.Model.GRU = "data", prepare.Folder(out("vae").Dir), 1, 8
+				_, err := l.PretrainCVAE(ctx, c, out("cvae"))
 				return err
 			}},
 			{"response", func(ctx context.Context) error {
-				_, err := Response{Game: "staghunt", Episodes: 6, Set: []string{"game.size=4", "game.horizon=6", "steps=2000", "envs=16", "who=[ns,nh]",
-					"net.hidden=[8]"}, Common: out("response")}.Do(ctx, l)
+				c := prepare.DefaultResponse()
+				c.Episodes, c.Steps, c.Envs, c.Who, c.Net.Hidden = 6, 2000, 16, []string{"ns", "nh"}, []int{8}
+				_, err := l.PretrainResponse(ctx, c, siteOf(t, l, "staghunt", out("response").Dir, "game.size=4", "game.horizon=6"))
 				return err
 			}},
 			{"world", func(ctx context.Context) error {
-				_, err := World{Data: []string{"data"}, Variant: "heads", Probe: 60, Plays: 10, Fault: "none",
-					Set: []string{"epochs=1", "model.hidden=[8]"}, Common: out("world")}.Do(ctx, l)
+				c := prepare.DefaultWorld()
+				c.Data, c.Probe, c.Plays, c.Epochs, c.Model.Hidden = []prepare.Folder{"data"}, 60, 10, 1, []int{8}
+				_, err := l.PretrainWorld(ctx, c, out("world"))
 				return err
 			}},
 		} {
@@ -57,7 +59,7 @@ func TestCardsOnAnyCores(t *testing.T) {
 				t.Fatalf("%s: %v", model.name, err)
 			}
 			for _, file := range []string{"card.json", "card.html"} {
-				b, err := os.ReadFile(filepath.Join(out(model.name).Out, file))
+				b, err := os.ReadFile(filepath.Join(out(model.name).Dir, file))
 				if err != nil {
 					t.Fatal(err)
 				}

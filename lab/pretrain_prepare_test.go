@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 )
 
 // halves has a model learn in two halves: the first is stopped after its first epoch.
-func halves(t *testing.T, do func(ctx context.Context, l *lab.Lab) error) (first, second func() error) {
+func halves(t *testing.T, do func(ctx context.Context, l *Lab) error) (first, second func() error) {
 	t.Helper()
-	l := &lab.Lab{Reg: registry.New(), Version: "test"}
+	l := &Lab{Reg: registry.New(), Version: "test"}
 	first = func() error {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		l.Watch = func(n lab.News) {
-			if n.Kind == lab.Counted && n.At > 0 && n.At >= n.Of/2 {
+		l.Watch = func(n News) {
+			if n.Kind == Counted && n.At > 0 && n.At >= n.Of/2 {
 				stop()
 			}
 		}
@@ -38,11 +38,28 @@ func halves(t *testing.T, do func(ctx context.Context, l *lab.Lab) error) (first
 
 func collect(t *testing.T, dir string, seed uint64) {
 	t.Helper()
-	l := &lab.Lab{Reg: registry.New(), Version: "test"}
-	c := Collect{Game: "staghunt", Set: []string{"game.size=4"}, Mix: []string{"ns", "nh"}, Rows: 600, Seed: seed, Out: dir}
-	if _, _, err := c.Do(t.Context(), l); err != nil {
+	l := &Lab{Reg: registry.New(), Version: "test"}
+	c := prepare.Collect{Mix: []string{"ns", "nh"}, Life: 1, Rows: 600, Seed: seed}
+	if _, _, err := l.Collect(t.Context(), c, siteOf(t, l, "staghunt", dir, "game.size=4")); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// siteOf is a folder for something that is done in a game.
+func siteOf(t *testing.T, l *Lab, name, dir string, sets ...string) Site {
+	t.Helper()
+	g, err := l.GameWith(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Site{Game: g, Set: sets, Dir: dir}
+}
+
+// smallVAE has codes learnt by a small network.
+func smallVAE(data prepare.Folder, loss string, epochs, dim, hidden int) prepare.VAE {
+	c := prepare.DefaultVAE(loss)
+	c.Data, c.Epochs, c.Model.Dim, c.Model.Hidden = data, epochs, dim, []int{hidden}
+	return c
 }
 
 // Data and models are what they hold: a folder may move between two halves of a
@@ -59,7 +76,7 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 	}
 	refused := func(err error, flag string) {
 		t.Helper()
-		var m lab.Misuse
+		var m Misuse
 		if !errors.As(err, &m) || !strings.Contains(err.Error(), "not what --"+flag+" holds now") {
 			t.Errorf("with another %s: %v", flag, err)
 		}
@@ -68,9 +85,9 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 		t.Helper()
 		must(errors.Join(os.Rename(a, "aside"), os.Rename(b, a), os.Rename("aside", b)))
 	}
-	ask := VAE{Data: "data", Loss: "a", Dim: 4, Set: []string{"epochs=4", "model.hidden=[8]"}, Common: Common{Out: "vae", Seed: 1}}
-	learn := func(ctx context.Context, l *lab.Lab) error {
-		_, err := ask.Do(ctx, l)
+	ask, at := smallVAE("data", "a", 4, 4, 8), Site{Dir: "vae"}
+	learn := func(ctx context.Context, l *Lab) error {
+		_, err := l.PretrainVAE(ctx, ask, at)
 		return err
 	}
 	first, second := halves(t, learn)
@@ -82,11 +99,12 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 	ask.Data = "moved"
 	must(second())
 
-	ask.Out, ask.Seed = "vae2", 2
+	at.Dir, ask.Seed = "vae2", 2
 	must(second())
-	infer := CVAE{Data: "moved", VAE: "vae", Selector: "optimistic", Gate: -1, Set: []string{"epochs=4"}, Common: Common{Out: "cvae", Seed: 1}}
-	first, second = halves(t, func(ctx context.Context, l *lab.Lab) error {
-		_, err := infer.Do(ctx, l)
+	infer := prepare.DefaultCVAE()
+	infer.Data, infer.VAE, infer.Epochs = "moved", "vae", 4
+	first, second = halves(t, func(ctx context.Context, l *Lab) error {
+		_, err := l.PretrainCVAE(ctx, infer, Site{Dir: "cvae"})
 		return err
 	})
 	first()
@@ -94,7 +112,7 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 	refused(second(), "vae")
 	swap("vae", "vae2")
 	must(os.Rename("vae", filepath.Join("moved", "vae")))
-	infer.VAE = filepath.Join("moved", "vae")
+	infer.VAE = prepare.Folder(filepath.Join("moved", "vae"))
 	must(second())
 }
 
@@ -102,11 +120,11 @@ func TestInputsReplacedBetweenTwoHalvesAreRefused(t *testing.T) {
 func TestLearningGoesOnByTheSameBuild(t *testing.T) {
 	t.Chdir(t.TempDir())
 	collect(t, "data", 7)
-	ask := VAE{Data: "data", Loss: "a", Dim: 4, Set: []string{"epochs=4", "model.hidden=[8]"}, Common: Common{Out: "vae", Seed: 1}}
+	ask, at := smallVAE("data", "a", 4, 4, 8), Site{Dir: "vae"}
 	version := "test"
-	first, second := halves(t, func(ctx context.Context, l *lab.Lab) error {
+	first, second := halves(t, func(ctx context.Context, l *Lab) error {
 		l.Version = version
-		_, err := ask.Do(ctx, l)
+		_, err := l.PretrainVAE(ctx, ask, at)
 		return err
 	})
 	first()
@@ -117,11 +135,11 @@ func TestLearningGoesOnByTheSameBuild(t *testing.T) {
 			t.Errorf("error %v, want it to say %q", err, want)
 		}
 	}
-	ask.AcceptBuild = true
+	at.AcceptBuild = true
 	if err := second(); err != nil {
 		t.Error(err)
 	}
-	ask.AcceptBuild = false
+	at.AcceptBuild = false
 	if err := second(); err != nil {
 		t.Errorf("the build that went on last: %v", err)
 	}

@@ -1,4 +1,4 @@
-package adapt
+package lab
 
 import (
 	"encoding/json"
@@ -6,20 +6,23 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// among lets bots live short lives among a trio.
-func among(t *testing.T, c Config) *adapted.Table {
+// among lets bots live short lives among trios.
+func among(t *testing.T, c prepare.Adapt, runs []string, sets ...string) *adapted.Table {
 	t.Helper()
-	c.Learn, c.Game, c.Workers = spec.LearnBeliefs, "staghunt", 1
-	table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, c)
+	l := &Lab{Reg: registry.New()}
+	c.AtEpisode, c.Learn, c.Workers = 1, spec.LearnBeliefs, max(c.Workers, 1)
+	at := siteOf(t, l, "staghunt", "", sets...)
+	at.Runs = runs
+	table, err := l.Adapt(t.Context(), c, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,10 +34,9 @@ func among(t *testing.T, c Config) *adapted.Table {
 // response itself gets 1 of itself where nobody draws; where somebody does, a score
 // above 1 is luck, and its interval says so.
 func TestRowsOfAnAdaptationAddUp(t *testing.T) {
-	table := among(t, Config{
-		Runs: []string{"br", "ns"}, Teams: [][]string{{"nh", "nh", "nh"}, {"ns", "nh", "nh"}, {"nh", "ns", "random"}},
-		Steps: 120, Last: 90, Lives: 4, Starts: 8, Seeds: []uint64{19}, Set: []string{"game.horizon=12"},
-	})
+	table := among(t, prepare.Adapt{
+		Trios: "nh,nh,nh ns,nh,nh nh,ns,random", Steps: 120, Last: 90, Lives: 4, Starts: 8, Seeds: []uint64{19},
+	}, []string{"br", "ns"}, "game.horizon=12")
 	lucky := false
 	for _, r := range table.Table {
 		where := r.Against() + ", " + r.Run
@@ -68,7 +70,7 @@ func TestRowsOfAnAdaptationAddUp(t *testing.T) {
 // The random bot lives the very episodes that were scored, not the last steps of
 // lives of its own, in which it meets other starts.
 func TestReferencesLiveTheScoredEpisodes(t *testing.T) {
-	l := &lab.Lab{Reg: registry.New()}
+	l := &Lab{Reg: registry.New()}
 	g, _, err := l.NewGame("staghunt", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func TestReferencesLiveTheScoredEpisodes(t *testing.T) {
 			lives[e.Life].Add(x)
 		}
 	}
-	row := among(t, Config{Runs: []string{"ns"}, Teams: [][]string{{"nh", "nh", "nh"}}, Steps: 300, Last: 150, Lives: 2}).Table[0]
+	row := among(t, prepare.Adapt{VS: []string{"nh", "nh", "nh"}, Steps: 300, Last: 150, Lives: 2}, []string{"ns"}).Table[0]
 	if want := (lives[0].Mean() + lives[1].Mean()) / 2; math.Abs(row.Random-want) > 1e-9 {
 		t.Errorf("the random bot gets %v from the scored starts, the row says %v", want, row.Random)
 	}
@@ -168,7 +170,9 @@ func TestAcquaintances(t *testing.T) {
 	}{
 		{known("hop+discrete"), "ns", "ns", adapted.InTraining, "warm-up, stand-ins"},
 		{hop, "random", "random", adapted.InData, ""},
+		{hop, "ns", "ns", adapted.InData, ""},
 		{net, "random", "random", adapted.InData, ""},
+		{known("hop+scripts", `prepare.data.mix=[]`, "prepare.data.among=[switcher, nh]"), "switcher", "switcher", adapted.InData, ""},
 		{hop, "deadline", "deadline", adapted.Stranger, ""},
 		{hop, "runs/x/seed-1#2", "runs/x/seed-1#2", adapted.InTraining, "it learnt with it"},
 		{hop, "runs/y/seed-1#2", "runs/y/seed-1#2", adapted.Stranger, ""},
@@ -195,13 +199,9 @@ func TestAcquaintances(t *testing.T) {
 func TestAdaptationDoesNotDependOnWorkers(t *testing.T) {
 	first := ""
 	for _, workers := range []int{1, 2, 7} {
-		table, err := Run(t.Context(), &lab.Lab{Reg: registry.New()}, Config{
-			Runs: []string{"ns", "random"}, Teams: [][]string{{"nh", "nh", "nh"}, {"random", "random", "ns"}}, Learn: spec.LearnBeliefs,
-			Game: "staghunt", Workers: workers, Steps: 30, Last: 20, Lives: 3, Starts: 8, Seeds: []uint64{1, 2, 3}, Set: []string{"game.horizon=8"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := among(t, prepare.Adapt{
+			Trios: "nh,nh,nh random,random,ns", Workers: workers, Steps: 30, Last: 20, Lives: 3, Starts: 8, Seeds: []uint64{1, 2, 3},
+		}, []string{"ns", "random"}, "game.horizon=8")
 		b, err := json.Marshal(table)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package board
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func TestProgressSaysRateAndTimeLeft(t *testing.T) {
 		{"the end", 6, 6, 60 * time.Second, 60 * time.Second, "6 of 6 meetings, 10s each, 0s left"},
 		{"fast parts", 4000, 16000, 2 * time.Second, 2 * time.Second, "4,000 of 16,000 meetings, 2 k a second, 6s left"},
 	} {
-		p := &progress{what: "meetings", start: at, last: at.Add(c.last), done: c.done, total: c.total}
+		p := &Progress{what: "meetings", start: at, last: at.Add(c.last), done: c.done, total: c.total}
 		now := at.Add(c.now)
 		if got := p.line(now, 80); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
@@ -37,10 +37,10 @@ func TestProgressSaysRateAndTimeLeft(t *testing.T) {
 // written any more.
 func TestProgressKeepsTimeItself(t *testing.T) {
 	var out bytes.Buffer
-	p := (&app{err: &out}).progress("meetings")
-	p.update(0, 6)
+	p := Begin(&out, "meetings")
+	p.Update(0, 6)
 	p.show(p.start.Add(20 * time.Second))
-	p.end()
+	p.End()
 	if got := out.String(); got != "0 of 6 meetings, 20s so far\n" {
 		t.Errorf("got %q", got)
 	}

@@ -1,4 +1,4 @@
-package prepare
+package lab
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -27,8 +27,8 @@ func (g unknown) Spec() game.Spec {
 func TestDataOfAGameThatIsNotHereAreLearntFrom(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var said []string
-	l := &lab.Lab{Reg: registry.New(), Version: "test", Watch: func(n lab.News) {
-		if n.Kind == lab.Noted {
+	l := &Lab{Reg: registry.New(), Version: "test", Watch: func(n News) {
+		if n.Kind == Noted {
 			said = append(said, n.Text)
 		}
 	}}
@@ -40,24 +40,26 @@ func TestDataOfAGameThatIsNotHereAreLearntFrom(t *testing.T) {
 		Mix: []string{"ns", "nh"}, Rows: 800, Seed: 1, Dir: "data"}); err != nil {
 		t.Fatal(err)
 	}
-	moa, err := MOA{Data: "data", Condition: "type", Net: "dense", Epochs: 1, Set: []string{"model.hidden=[8,8]"}, Common: Common{Out: "moa"}}.
-		Do(t.Context(), l)
+	asked := prepare.DefaultMOA()
+	asked.Data, asked.Condition, asked.Epochs, asked.Model.Hidden = "data", "type", 1, []int{8, 8}
+	moa, err := l.PretrainMOA(t.Context(), asked, Site{Dir: "moa"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(moa.LimitError, "does not have") || len(moa.Limits) != 0 {
 		t.Errorf("limits of a game that is not here: %v, %q", moa.Limits, moa.LimitError)
 	}
-	if _, err := (VAE{Data: "data", Loss: "a", Dim: 4, Set: []string{"epochs=1", "model.hidden=[8]"}, Common: Common{Out: "vae"}}).
-		Do(t.Context(), l); err != nil {
+	if _, err := l.PretrainVAE(t.Context(), smallVAE("data", "a", 1, 4, 8), Site{Dir: "vae"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (CVAE{Data: "data", VAE: "vae", Selector: "optimistic", Gate: -1, Set: []string{"epochs=1", "model.gru=8"},
-		Common: Common{Out: "cvae"}}).Do(t.Context(), l); err != nil {
+	infer := prepare.DefaultCVAE()
+	infer.Data, infer.VAE, infer.Epochs, infer.Model.GRU, infer.Seed = "data", "vae", 1, 8, 0
+	if _, err := l.PretrainCVAE(t.Context(), infer, Site{Dir: "cvae"}); err != nil {
 		t.Fatal(err)
 	}
-	world, err := World{Data: []string{"data"}, Variant: "heads", Probe: 1, Plays: 1, Fault: "none",
-		Set: []string{"epochs=1", "model.hidden=[8]"}, Common: Common{Out: "world"}}.Do(t.Context(), l)
+	rules := prepare.DefaultWorld()
+	rules.Data, rules.Probe, rules.Plays, rules.Epochs, rules.Model.Hidden = []prepare.Folder{"data"}, 1, 1, 1, []int{8}
+	world, err := l.PretrainWorld(t.Context(), rules, Site{Dir: "world"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
-package cli
+package board
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -10,15 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hop-marl/hop/cmd/cli/board"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/plot"
 )
 
-// progress shows how far a loop is, how fast it goes and the time left: a live line
+// Progress shows how far a loop is, how fast it goes and the time left: a live line
 // on a terminal, a plain line every ten seconds elsewhere. It keeps time itself, so
 // that work whose parts take long is seen to go on.
-type progress struct {
+type Progress struct {
 	w     io.Writer
 	all   *lines // what is shown beside it
 	stage string // whose work it is, "" for none
@@ -36,38 +34,27 @@ type progress struct {
 // lines are what is counted at the same time: stages run side by side.
 type lines struct {
 	mu    sync.Mutex
-	list  []*progress
+	list  []*Progress
 	board bool // a training is shown, with all else that a terminal has room for
 }
 
-type shown struct{} // where in a context they are
-
-// linesOf returns what is counted by the work of a context, and that context.
-func linesOf(ctx context.Context) (context.Context, *lines) {
-	if l, ok := ctx.Value(shown{}).(*lines); ok {
-		return ctx, l
-	}
-	l := &lines{}
-	return context.WithValue(ctx, shown{}, l), l
-}
-
 // set adds or removes one, and clears a terminal's live line.
-func (l *lines) set(p *progress, there bool) {
+func (l *lines) set(p *Progress, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if there {
 		l.list = append(l.list, p)
 		return
 	}
-	l.list = slices.DeleteFunc(l.list, func(q *progress) bool { return q == p })
+	l.list = slices.DeleteFunc(l.list, func(q *Progress) bool { return q == p })
 }
 
 // clear clears a terminal's live line, if there is one, for others to write there.
-func (l *lines) clear(a *app) {
+func (l *lines) clear(w io.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.list) > 0 && !l.board && a.terminal() {
-		fmt.Fprint(a.err, "\r\x1b[K")
+	if len(l.list) > 0 && !l.board && Terminal(w) {
+		fmt.Fprint(w, "\r\x1b[K")
 	}
 }
 
@@ -81,7 +68,7 @@ func (l *lines) show(board bool) bool {
 }
 
 // text is the live line, if p is who writes it: the first of all.
-func (l *lines) text(p *progress, now time.Time, wide int) (string, bool) {
+func (l *lines) text(p *Progress, now time.Time, wide int) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.board || len(l.list) == 0 || l.list[0] != p {
@@ -94,12 +81,12 @@ func (l *lines) text(p *progress, now time.Time, wide int) (string, bool) {
 	return strings.Join(parts, " | "), true
 }
 
-// progress begins to show work; end must be called.
-func (a *app) progress(what string) *progress { return a.count(&lines{}, "", what) }
+// Begin begins to show work; End must be called.
+func Begin(w io.Writer, what string) *Progress { return begin(w, &lines{}, "", what) }
 
-// count is progress beside other work, for a stage.
-func (a *app) count(all *lines, stage, what string) *progress {
-	p := &progress{w: a.err, all: all, stage: stage, what: what, tty: a.terminal(), start: time.Now(), quit: make(chan struct{})}
+// begin is Begin beside other work, for a stage.
+func begin(w io.Writer, all *lines, stage, what string) *Progress {
+	p := &Progress{w: w, all: all, stage: stage, what: what, tty: Terminal(w), start: time.Now(), quit: make(chan struct{})}
 	all.set(p, true)
 	every := 10 * time.Second
 	if p.tty {
@@ -120,24 +107,21 @@ func (a *app) count(all *lines, stage, what string) *progress {
 	return p
 }
 
-// shared is a writer that goroutines may share, as a file is.
-type shared struct {
+// Shared is a writer that goroutines may share, as a file is.
+type Shared struct {
 	mu sync.Mutex
 	io.Writer
 }
 
 // Write writes all of b before anybody else writes.
-func (s *shared) Write(b []byte) (int, error) {
+func (s *Shared) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Writer.Write(b)
 }
 
-// terminal says whether progress goes to a terminal.
-func (a *app) terminal() bool { return board.Terminal(a.err) }
-
-// update takes in how much is done.
-func (p *progress) update(done, total int) {
+// Update takes in how much is done.
+func (p *Progress) Update(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if done != p.done {
@@ -146,18 +130,18 @@ func (p *progress) update(done, total int) {
 	p.done, p.total = done, total
 }
 
-func (p *progress) show(now time.Time) {
+func (p *Progress) show(now time.Time) {
 	if !p.tty {
 		fmt.Fprintln(p.w, p.text(now, math.MaxInt))
 		return
 	}
-	if text, mine := p.all.text(p, now, board.Width(p.w)-1); mine { // a longer one would not be cleared
+	if text, mine := p.all.text(p, now, Width(p.w)-1); mine { // a longer one would not be cleared
 		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
 	}
 }
 
 // text is its line, and whose it is.
-func (p *progress) text(now time.Time, wide int) string {
+func (p *Progress) text(now time.Time, wide int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stage == "" {
@@ -168,7 +152,7 @@ func (p *progress) text(now time.Time, wide int) string {
 
 // line says how far it is, more briefly if that has more than wide letters. The time
 // left is counted from when the latest part was done.
-func (p *progress) line(now time.Time, wide int) string {
+func (p *Progress) line(now time.Time, wide int) string {
 	so := now.Sub(p.start).Round(time.Second)
 	switch {
 	case p.total == 0:
@@ -192,8 +176,8 @@ func (p *progress) line(now time.Time, wide int) string {
 	return until
 }
 
-// end stops showing and clears the live line.
-func (p *progress) end() {
+// End stops showing and clears the live line.
+func (p *Progress) End() {
 	close(p.quit)
 	p.gone.Wait()
 	p.all.set(p, false)
@@ -202,57 +186,80 @@ func (p *progress) end() {
 	}
 }
 
-// view returns what shows how a lab's work goes, beside what is shown of other stages.
-func (a *app) view(all *lines, stage string) func(lab.News) {
-	var b *board.Board
-	var count *progress
+// Watch returns what shows how a lab's work goes on w, stages beside each other. The live view
+// of a training reads keys from in, and calls abort at the second wish to stop.
+func Watch(in io.Reader, w io.Writer, abort func()) func(lab.News) {
+	all, stages := &lines{}, map[string]*view{}
+	var mu sync.Mutex
 	return func(n lab.News) {
-		switch n.Kind {
-		case lab.Counted:
-			switch {
-			case n.Of == 0 && count != nil:
-				count.end()
-				count = nil
-			case n.Of > 0:
-				if count == nil {
-					count = a.count(all, stage, n.Text)
-				}
-				count.update(n.At, n.Of)
-			}
-		case lab.Said:
-			all.clear(a)
-			fmt.Fprintln(a.err, n.Text)
-		case lab.Staged:
-			all.clear(a)
-			fmt.Fprintf(a.err, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
-		case lab.Begun:
-			t := n.Training
-			if all.clear(a); all.show(true) { // of trainings side by side, which are stages, the first is shown
-				b = board.New(board.Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: endNow}, a.in, a.err,
-					n.Stop)
-			}
-		case lab.Noted:
-			if b == nil {
-				all.clear(a)
-				fmt.Fprintln(a.err, "note:", n.Text)
-				return
-			}
-			b.Note(n.Text)
+		mu.Lock()
+		v := stages[n.Stage]
+		if v == nil {
+			v = &view{in: in, w: w, abort: abort, all: all, stage: n.Stage}
+			stages[n.Stage] = v
 		}
-		if b == nil {
+		mu.Unlock()
+		v.news(n)
+	}
+}
+
+// view is what is shown of a stage's work, or of work that is of none.
+type view struct {
+	in    io.Reader
+	w     io.Writer
+	abort func()
+	all   *lines
+	stage string
+	board *Board
+	count *Progress
+}
+
+func (v *view) news(n lab.News) {
+	switch n.Kind {
+	case lab.Counted:
+		switch {
+		case n.Of == 0 && v.count != nil:
+			v.count.End()
+			v.count = nil
+		case n.Of > 0:
+			if v.count == nil {
+				v.count = begin(v.w, v.all, v.stage, n.Text)
+			}
+			v.count.Update(n.At, n.Of)
+		}
+	case lab.Said:
+		v.all.clear(v.w)
+		fmt.Fprintln(v.w, n.Text)
+	case lab.Staged:
+		v.all.clear(v.w)
+		fmt.Fprintf(v.w, "[%d/%d] %-8s %s\n", n.At, n.Of, n.Name, n.Text)
+	case lab.Begun:
+		t := n.Training
+		if v.all.clear(v.w); v.all.show(true) { // of trainings side by side, which are stages, the first is shown
+			setup := Setup{Name: t.Spec.Name, Folder: t.Folder, Seeds: t.Seeds(), Cores: t.Cores(), Abort: v.abort}
+			v.board = New(setup, v.in, v.w, n.Stop)
+		}
+	case lab.Noted:
+		if v.board == nil {
+			v.all.clear(v.w)
+			fmt.Fprintln(v.w, "note:", n.Text)
 			return
 		}
-		switch n.Kind {
-		case lab.Learnt:
-			b.Update(n.Seed, n.Progress)
-		case lab.Scoring:
-			b.Scoring(n.Seed, n.At, n.Of)
-		case lab.Scored:
-			b.Done(n.Seed, n.Mean)
-		case lab.Ended:
-			b.End()
-			all.show(false)
-			b = nil
-		}
+		v.board.Note(n.Text)
+	}
+	if v.board == nil {
+		return
+	}
+	switch n.Kind {
+	case lab.Learnt:
+		v.board.Update(n.Seed, n.Progress)
+	case lab.Scoring:
+		v.board.Scoring(n.Seed, n.At, n.Of)
+	case lab.Scored:
+		v.board.Done(n.Seed, n.Mean)
+	case lab.Ended:
+		v.board.End()
+		v.all.show(false)
+		v.board = nil
 	}
 }

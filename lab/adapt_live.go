@@ -1,4 +1,4 @@
-package adapt
+package lab
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/eval"
@@ -40,7 +39,7 @@ func (c *adapting) meeting(ctx context.Context, g game.Game, about map[string]an
 	join := func(flag string, names []string, from int) ([]eval.Member, error) {
 		list, who, err := c.members(g, about, names)
 		if err != nil {
-			return nil, lab.Wrong(err, flag, names...)
+			return nil, Wrong(err, flag, names...)
 		}
 		p := part{vs: names, who: who, from: from}
 		if solve {
@@ -57,15 +56,12 @@ func (c *adapting) meeting(ctx context.Context, g game.Game, about map[string]an
 		return append([]eval.Member{{}}, list...), nil
 	}
 	flag := "--vs"
-	if len(c.Teams) > 1 {
+	if len(c.teams) > 1 {
 		flag = "--trios"
 	}
 	var err error
 	if m.now, err = join(flag, vs, 0); err != nil || len(c.Then) == 0 {
 		return m, err
-	}
-	if c.AtEpisode < 1 {
-		return nil, lab.Misused("--at-episode %d, want at least 1", c.AtEpisode)
 	}
 	m.next, err = join("--then", c.Then, c.AtEpisode)
 	return m, err
@@ -195,9 +191,9 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		defer c.turn()()
 	}
 	if len(r.dirs) == 0 {
-		focal, err := lab.Member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
-		if _, none := game.NewBot(m.g, r.name); none != nil && !lab.IsPlanner(r.name) {
-			return nil, lab.Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
+		focal, err := Member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
+		if _, none := game.NewBot(m.g, r.name); none != nil && !IsPlanner(r.name) {
+			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
 		}
 		if err != nil {
 			return nil, err
@@ -206,9 +202,9 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		return s, err
 	}
 	s.run = r.dirs[i%len(r.dirs)]
-	x, err := c.Reg.LoadNewcomer(s.run, c.Set, c.Agent, c.Learn)
+	x, err := c.Reg.LoadNewcomer(s.run, c.site.Set, c.Agent, c.Learn)
 	if err != nil {
-		return nil, lab.Misused("%w", err)
+		return nil, Misused("%w", err)
 	}
 	lives := 1
 	if s.alone {

@@ -1,4 +1,4 @@
-package adapt
+package lab
 
 import (
 	"maps"
@@ -265,8 +265,8 @@ func (x *shareSum) accuracy(seeds int) *adapted.Accuracy {
 	}
 	return &adapted.Accuracy{
 		Steps: x.by[byAgent].N(), Accuracy: own, Limit: stats.Number(limit), OfLimit: stats.Number(own / limit),
-		LimitEpisode: stats.Number(x.by[byEpisode].Mean()), BySeed: numbers(x.seeds, seeds), ByEpisode: numbers(x.episodes, 0),
-		LimitByEpisode: numbers(x.limits, 0),
+		LimitEpisode: stats.Number(x.by[byEpisode].Mean()), BySeed: meanNumbers(x.seeds, seeds), ByEpisode: meanNumbers(x.episodes, 0),
+		LimitByEpisode: meanNumbers(x.limits, 0),
 	}
 }
 
@@ -281,7 +281,7 @@ func (x *stepSum) bySteps(least int) *adapted.BySteps {
 	if len(own) == 0 {
 		return nil
 	}
-	out := &adapted.BySteps{PGoal: own, Limit: rowMeans(x.limit, least), Accuracy: numbers(x.right, 0)}
+	out := &adapted.BySteps{PGoal: own, Limit: rowMeans(x.limit, least), Accuracy: meanNumbers(x.right, 0)}
 	out.Accuracy = out.Accuracy[:min(len(out.Accuracy), len(own))]
 	for i := range own {
 		out.Steps = append(out.Steps, x.own[i][0].N())
@@ -308,8 +308,8 @@ func rowMeans(list [][]stats.Acc, least int) (out [][]float64) {
 	return out
 }
 
-// numbers returns means, unknown where there are none, at least n of them.
-func numbers(list []stats.Acc, n int) (out []stats.Number) {
+// meanNumbers returns means, unknown where there are none, at least n of them.
+func meanNumbers(list []stats.Acc, n int) (out []stats.Number) {
 	for i := range max(n, len(list)) {
 		if i < len(list) {
 			out = append(out, stats.Number(list[i].Mean()))

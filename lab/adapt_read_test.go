@@ -1,4 +1,4 @@
-package adapt
+package lab
 
 import (
 	"math"
@@ -10,10 +10,10 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/train/eval"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/registry"
 )
 
@@ -105,7 +105,7 @@ func (s *seer) InWords(n, j int) ([]string, []float64) {
 // it. Who takes everybody for a stag hunter is right of ns while there is a stag, and
 // never of nh or random.
 func TestTheObserverReachesItsLimit(t *testing.T) {
-	c := &adapting{Lab: &lab.Lab{Reg: registry.New()}, Config: Config{Steps: 150, Last: 50, Lives: 3}}
+	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3}}
 	g := hunt(t)
 	m, err := c.meeting(t.Context(), g, nil, []string{"ns", "nh", "random"}, true)
 	if err != nil {
@@ -165,14 +165,14 @@ func TestOneWordIsNoInference(t *testing.T) {
 	if list := (&adapting{}).readings(&meeting{g: hunt(t)}, read); list != nil {
 		t.Errorf("an agent that reads nobody reports %v", list)
 	}
-	if n := numbers([]stats.Acc{{}}, 2); len(n) != 2 || !math.IsNaN(float64(n[0])) {
+	if n := meanNumbers([]stats.Acc{{}}, 2); len(n) != 2 || !math.IsNaN(float64(n[0])) {
 		t.Errorf("numbers without values are %v", n)
 	}
 }
 
 func hunt(t *testing.T) game.Game {
 	t.Helper()
-	g, _, err := (&lab.Lab{Reg: registry.New()}).NewGame("staghunt", nil)
+	g, _, err := (&Lab{Reg: registry.New()}).NewGame("staghunt", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

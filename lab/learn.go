@@ -1,6 +1,4 @@
-// Package prepare makes what a training reads, as Go calls: datasets of played
-// episodes, and models that learn before it, each with its report card.
-package prepare
+package lab
 
 import (
 	"context"
@@ -20,8 +18,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/f32"
@@ -29,20 +25,13 @@ import (
 	"github.com/hop-marl/hop/store/card"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/pretrain"
 	"github.com/hop-marl/hop/train/spec/names"
 )
 
-// Common is what every model is asked with. Its tags are those of the commands' flags.
-type Common struct {
-	Out  string `help:"Folder of the run; an interrupted one with the same settings goes on." required:"" type:"path" placeholder:"DIR"`
-	Seed uint64 `help:"All random numbers follow from it; the same seed holds out the same episodes of a dataset." default:"1"`
-
-	AcceptBuild bool `help:"Go on with what another build of hop began."`
-}
-
-// Learnt is what every model comes to.
-type Learnt struct {
+// Model is what every model comes to that learns before a training.
+type Model struct {
 	Run     string     `json:"run"`
 	Verdict string     `json:"verdict"`
 	Status  string     `json:"status"`
@@ -53,28 +42,29 @@ type Learnt struct {
 }
 
 // Report returns the model's card and the folder that it is in.
-func (l *Learnt) Report() (report *card.Card, dir string) { return l.Card, l.Run }
+func (m *Model) Report() (report *card.Card, dir string) { return m.Card, m.Run }
 
-// learner is a model that goes on from where a run's last checkpoint left it.
-type learner[P any] interface {
+// resumed is a model that goes on from where a run's last checkpoint left it.
+type resumed[P any] interface {
 	Resume(body []byte, at int64) error
 	Use(pool *cores.Pool)
 	Run(ctx context.Context, run *runlog.Run, watch func(P)) error
 }
 
-// training is one model's learning in its folder.
-type training[P any] struct {
-	lab      *lab.Lab
+// learning is one model's learning in its folder.
+type learning[P any] struct {
+	lab      *Lab
+	seed     uint64
 	kind     string
 	settings map[string]any
-	model    learner[P]
+	model    resumed[P]
 	unit     string // what its progress counts
-	watch    func(p P, done *Learnt, run *runlog.Run) (at, of int)
+	watch    func(p P, done *Model, run *runlog.Run) (at, of int)
 	score    func() (*card.Card, error)
 }
 
 // rows watches a model of a dataset, whose whole epochs are logged.
-func rows(p pretrain.Progress, done *Learnt, run *runlog.Run) (at, of int) {
+func rows(p pretrain.Progress, done *Model, run *runlog.Run) (at, of int) {
 	if p.Whole {
 		done.epochs++
 		run.Printf("epoch %d: learnt from %s; held out %s", p.Epoch, terms(p.Learn), terms(p.Held))
@@ -82,23 +72,23 @@ func rows(p pretrain.Progress, done *Learnt, run *runlog.Run) (at, of int) {
 	return p.Rows, p.Total
 }
 
-// meter tells what models cost that learn side by side, as stages do.
-var meter cpu.Meter
+// modelMeter tells what models cost that learn side by side, as stages do.
+var modelMeter cpu.Meter
 
-// learn has the model learn in the run's folder, or go on there, scores it and
+// run has the model learn in the run's folder, or go on there, scores it and
 // writes its card.
-func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
+func (t learning[P]) run(ctx context.Context, at Site) (*Model, error) {
 	if err := f32.KernelsErr(); err != nil {
 		return nil, err
 	}
-	t.settings["seed"] = c.Seed
-	run, err := t.open(c)
+	t.settings["seed"] = t.seed
+	run, err := t.open(at)
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	done := &Learnt{Run: c.Out}
-	cost := meter.Begin()
+	done := &Model{Run: at.Dir}
+	cost := modelMeter.Begin()
 	defer cost.End()
 	run.Measure(cost.Seconds)
 	t.model.Use(cores.Of(ctx))
@@ -120,35 +110,35 @@ func (t training[P]) learn(ctx context.Context, c Common) (*Learnt, error) {
 }
 
 // open makes a run's folder, or goes on in one with the same settings.
-func (t training[P]) open(c Common) (*runlog.Run, error) {
+func (t learning[P]) open(at Site) (*runlog.Run, error) {
 	spec, err := yaml.Marshal(t.settings)
 	if err != nil {
 		return nil, err
 	}
-	info := t.lab.Info(t.kind, c.Seed)
-	if _, err := os.Stat(filepath.Join(c.Out, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
-		return runlog.Create(c.Out, spec, info)
+	info := t.lab.Info(t.kind, t.seed)
+	if _, err := os.Stat(filepath.Join(at.Dir, "spec.yaml")); errors.Is(err, fs.ErrNotExist) {
+		return runlog.Create(at.Dir, spec, info)
 	}
-	was, err := runlog.ReadSpec(c.Out)
+	was, err := runlog.ReadSpec(at.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if err := differ(was, spec); err != nil {
-		return nil, lab.Misused("%s holds a run with other settings: %w; choose another --out", c.Out, err)
+		return nil, Misused("%s holds a run with other settings: %w; choose another --out", at.Dir, err)
 	}
-	env, err := runlog.ReadEnv(c.Out)
+	env, err := runlog.ReadEnv(at.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := env.Last().Same(info.Build); err != nil && !c.AcceptBuild {
-		return nil, lab.Misused("%s: %w", c.Out, err)
+	if err := env.Last().Same(info.Build); err != nil && !at.AcceptBuild {
+		return nil, Misused("%s: %w", at.Dir, err)
 	}
 	if env.Status == "done" {
-		if err := runlog.Lost(c.Out); err != nil {
+		if err := runlog.Lost(at.Dir); err != nil {
 			return nil, err
 		}
 	}
-	run, err := runlog.Open(c.Out)
+	run, err := runlog.Open(at.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -228,32 +218,15 @@ func terms(of map[string]float64) string {
 	return strings.Join(parts, ", ")
 }
 
-// configure applies --set flags to settings and checks them.
-func configure(cfg interface{ Validate() error }, set []string) error {
-	for _, s := range set {
-		path, value, ok := strings.Cut(s, "=")
-		if !ok {
-			return lab.Misused("--set %s: want FIELD=VALUE, such as epochs=20", s)
-		}
-		if err := config.Set(cfg, path, value); err != nil {
-			return lab.Misused("--set %s: %w", s, err)
-		}
-	}
-	if err := cfg.Validate(); err != nil {
-		return lab.Misused("%w", err)
-	}
-	return nil
-}
-
 // outside is the name of a game that is none of ours, in data that somebody else recorded.
 const outside = "outside"
 
 // openData opens the datasets, which must be of one game, and builds that game; nil if it is none
 // of ours.
-func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
+func (l *Lab) openData(dirs ...prepare.Folder) ([]*dataset.Data, game.Game, error) {
 	var data []*dataset.Data
 	for _, dir := range dirs {
-		d, err := dataset.Open(dir)
+		d, err := dataset.Open(string(dir))
 		if err != nil {
 			return nil, nil, fmt.Errorf("--data %s: %w", dir, err)
 		}
@@ -269,6 +242,6 @@ func openData(l *lab.Lab, dirs ...string) ([]*dataset.Data, game.Game, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 	}
-	g, err := made.Of(dirs[0]).Build()
+	g, err := made.Of(string(dirs[0])).Build()
 	return data, g, err
 }

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/compare"
+	"github.com/hop-marl/hop/lab/export"
+	"github.com/hop-marl/hop/lab/sweep"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/train/prepare"
+)
+
+// flags are those of a command that a config has: one for every field at its top, with its
+// default and its doc. They are filled in by from before the command line is read.
+type flags[C any] struct {
+	Fields any `embed:""` // a struct made for kong
+	plain  C
+}
+
+// from makes the flags of a config at its defaults.
+func (f *flags[C]) from(plain C) {
+	f.plain = plain
+	var fields []reflect.StructField
+	for i, flag := range config.Flags(&f.plain) {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: flagType(flag), Tag: flagTag(flag)})
+	}
+	f.Fields = reflect.New(reflect.StructOf(fields)).Interface()
+}
+
+// flagType is the type that kong reads a flag as.
+func flagType(f config.Flag) reflect.Type {
+	switch {
+	case f.Sets != "":
+		return reflect.TypeFor[bool]()
+	case f.Type == reflect.TypeFor[config.Seeds]():
+		return f.Type
+	case f.Type.Kind() == reflect.String:
+		return reflect.TypeFor[string]()
+	case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+		return reflect.TypeFor[[]string]()
+	}
+	return f.Type
+}
+
+// flagTag says to kong what a field's own tags say.
+func flagTag(f config.Flag) reflect.StructTag {
+	tag := fmt.Sprintf("name:%q help:%q", f.Name, sentence(f.Doc))
+	one, isEnum := strings.CutPrefix(f.Want, "one of ")
+	switch {
+	case f.Sets != "" || f.Type.Kind() == reflect.Bool:
+	case isEnum:
+		tag += fmt.Sprintf(" enum:%q default:%q", strings.ReplaceAll(one, ", ", ","), f.Default)
+	case f.Type == reflect.TypeFor[config.Seeds]():
+		var seeds config.Seeds
+		if text := strings.NewReplacer("[", "", "]", "", " ", "").Replace(f.Default); seeds.UnmarshalText([]byte(text)) == nil {
+			tag += fmt.Sprintf(" default:%q", seeds)
+		}
+	case f.Default != "[]" && f.Default != `""` && f.Default != ".nan":
+		tag += fmt.Sprintf(" default:%q", strings.NewReplacer("[", "", "]", "").Replace(f.Default))
+	}
+	if f.Unit != "" {
+		tag += fmt.Sprintf(" placeholder:%q", f.Unit)
+	}
+	folder := f.Type == reflect.TypeFor[prepare.Folder]() || f.Type == reflect.TypeFor[[]prepare.Folder]()
+	if f.Each || folder {
+		tag += ` sep:"none"`
+	}
+	if f.File || folder && (f.Default == `""` || f.Default == "[]") {
+		tag += ` type:"path"`
+	}
+	if f.Need {
+		tag += ` required:""`
+	}
+	return reflect.StructTag(tag)
+}
+
+// sentence writes what a field means as a sentence; a value or a field stays as it is written.
+func sentence(doc string) string {
+	first, rest := doc[:1], doc[1:]
+	if word, _, _ := strings.Cut(doc, " "); !strings.HasSuffix(word, ":") {
+		first = strings.ToUpper(first)
+	}
+	return first + rest + "."
+}
+
+// typedSet is a field that was set on the command line, and how.
+type typedSet struct{ path, value, words string }
+
+// read returns the config that the flags which were typed, and sets, make of the defaults.
+func (f *flags[C]) read(k *kong.Context, sets []string) (C, error) {
+	own := f.plain
+	var all []typedSet
+	for _, flag := range config.Flags(&own) {
+		for _, p := range k.Path {
+			if p.Flag != nil && p.Flag.Name == flag.Name {
+				all = append(all, typedOf(flag, p.Flag.Target))
+			}
+		}
+	}
+	for _, set := range sets {
+		path, value, ok := strings.Cut(set, "=")
+		if !ok {
+			return own, usage("--set %s: want FIELD=VALUE, such as seed=2", set)
+		}
+		all = append(all, typedSet{path, value, "--set " + set})
+	}
+	var err error
+	if c, ok := any(&own).(prepare.Config); ok && prepare.Command(c) != "" {
+		var list []string
+		for _, t := range all {
+			list = append(list, t.path+"="+t.value)
+		}
+		if c, err = prepare.With(c, list...); c != nil {
+			own = *any(c).(*C)
+		}
+	} else {
+		for _, t := range all {
+			err = errors.Join(err, config.Set(&own, t.path, t.value))
+		}
+	}
+	if v, ok := any(&own).(interface{ Validate() error }); ok && err == nil {
+		err = v.Validate()
+	}
+	return own, blame(err, all)
+}
+
+// typedOf is a flag that was typed.
+func typedOf(f config.Flag, target reflect.Value) typedSet {
+	t := typedSet{path: f.Path, value: f.Sets, words: "--" + f.Name}
+	switch is := target.Interface().(type) {
+	case bool:
+		if f.Sets == "" {
+			t.value = fmt.Sprint(is)
+		}
+		return t
+	case []string:
+		if !f.Each {
+			is = script.Split(strings.Join(is, ",")) // commas in brackets do not separate
+		}
+		t.words += " " + strings.Join(is, ",")
+		var quoted []string
+		for _, s := range is {
+			quoted = append(quoted, fmt.Sprintf("%q", s))
+		}
+		t.value = "[" + strings.Join(quoted, ",") + "]"
+		return t
+	case config.Seeds:
+		t.value = is.String()
+	case string:
+		t.value = is
+		if strings.ContainsAny(is, `"'`) {
+			t.value = fmt.Sprintf("%q", is)
+		}
+	default:
+		t.value = fmt.Sprint(is)
+	}
+	t.words += " " + t.value
+	return t
+}
+
+// blame says of every fault which of the words that were typed it is in.
+func blame(err error, all []typedSet) error {
+	var errs []error
+	for _, e := range config.Split(err) {
+		var f *config.Fault
+		if errors.As(e, &f) {
+			e = fmt.Errorf("--%s: want %s", strings.ReplaceAll(f.Path, "_", "-"), f.Want) // it was not typed
+			for _, t := range all {
+				switch {
+				case t.path != f.Path:
+				case strings.HasPrefix(t.words, "--set "):
+					e = fmt.Errorf("%s: %w", t.words, f)
+				default:
+					e = fmt.Errorf("%s: want %s", t.words, f.Want)
+				}
+			}
+		}
+		errs = append(errs, e)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return usageError{errors.Join(errs...)}
+}
+
+// madeFlags are those of commands that make a folder.
+type madeFlags struct {
+	Out         string `help:"Folder of what is made; one that was interrupted goes on, with the same settings." required:"" type:"path" placeholder:"DIR"`
+	AcceptBuild bool   `help:"Go on with what another build of hop began."`
+	JSON        bool   `help:"Print one JSON object."`
+}
+
+// newGrammar returns the command line, with the flags that configs have.
+func newGrammar() *grammar {
+	g := &grammar{}
+	g.Collect.Ask.from(prepare.DefaultCollect())
+	g.Pretrain.MOA.Ask.from(prepare.DefaultMOA())
+	g.Pretrain.Sequence.Ask.from(prepare.DefaultSequence())
+	g.Pretrain.VAE.Ask.from(prepare.DefaultVAE("a"))
+	g.Pretrain.CVAE.Ask.from(prepare.DefaultCVAE())
+	g.Pretrain.World.Ask.from(prepare.DefaultWorld())
+	g.Pretrain.Response.Ask.from(prepare.DefaultResponse())
+	g.Zoo.Train.Ask.from(prepare.DefaultZoo())
+	g.Adapt.Ask.from(prepare.DefaultAdapt())
+	score := prepare.DefaultAdapt()
+	score.Strangers, score.Lives = "test", 4
+	g.Strangers.Score.Ask.from(score)
+	g.Eval.Ask.from(lab.DefaultEval())
+	g.Oracle.Ask.from(lab.DefaultSolve())
+	g.Crossplay.Ask.from(lab.DefaultCross())
+	g.Ladder.Ask.from(lab.DefaultLadder())
+	g.Compare.Ask.from(compare.Default())
+	g.Export.Ask.from(export.ONNX{})
+	g.Sweep.Run_.Ask.from(sweep.DefaultOptions())
+	g.Sweep.Resume.Ask.from(sweep.DefaultOptions())
+	g.Worker.Ask.from(sweep.Server{})
+	return g
+}
