@@ -148,6 +148,7 @@ func (c *adapting) sumStrangers(ctx context.Context, g game.Game, t *adapted.Tab
 	for _, s := range t.Strangers {
 		s.Finish()
 	}
+	t.First = t.Strangers[0]
 	return nil
 }
 
@@ -202,7 +203,8 @@ func Words(g game.Game) (list []Word, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, Word{w.Signature(), w.Kind.String(), string(w.Group), split, w.Doc})
+		said := strings.NewReplacer("=together", "="+l.Pair[0], "=alone", "="+l.Pair[1]).Replace(w.Signature())
+		list = append(list, Word{said, w.Kind.String(), string(w.Group), split, w.Doc})
 	}
 	return list, nil
 }
@@ -303,9 +305,11 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 // Sentence says it.
 func (s *About) Sentence() string {
 	if s.By == "not computed" {
-		return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f. The best response cannot be computed, or has too many states.",
+		return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f. The best response cannot be "+
+			"computed, or has too many states.",
 			s.Random)
 	}
-	return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f and the best response %.3f ± %.3f (%s; at most %d states a start, %.1f ms).",
+	return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f and the best response %.3f ± "+
+		"%.3f (%s; at most %d states a start, %.1f ms).",
 		s.Random, float64(s.BestResponse), 1.96*float64(s.SE), s.By, s.States, s.Millis)
 }

@@ -244,7 +244,8 @@ func (c *Adapt) Validate() error {
 		}
 	}
 	if said != 1 {
-		errs = append(errs, config.Bad("trios", c.Trios, "several trios, such as six; or the co-players in vs; or a split of strangers; one of the three"))
+		errs = append(errs, config.Bad("trios", c.Trios,
+			"several trios, such as six; or the co-players in vs; or a split of strangers; one of the three"))
 	}
 	return errors.Join(errs...)
 }

@@ -105,8 +105,9 @@ type Table struct {
 	Last  int            `json:"last"`
 	Table []*Row         `json:"table"`
 
-	Strangers []*Strangers  `json:"strangers,omitempty"`   // an agent each, if the co-players are those of a split
-	Used      []runlog.Used `json:"checkpoints,omitempty"` // of the runs and of co-players that are runs' agents
+	First     *Strangers    `json:"strangers,omitempty"`          // the first agent's, if the co-players are those of a split
+	Strangers []*Strangers  `json:"strangers_by_agent,omitempty"` // every agent's
+	Used      []runlog.Used `json:"checkpoints,omitempty"`        // of the runs and of co-players that are runs' agents
 }
 
 // Against names the co-players.

@@ -158,7 +158,8 @@ func quantile(sorted []float64, q float64) float64 {
 
 // Headline says in a sentence how the agent does among them.
 func (s *Strangers) Headline() string {
-	text := fmt.Sprintf("%s among %d strangers (%s, sum %s): median %s%s of the best response, worst decile %s%s; below random play among %s, "+
+	text := fmt.Sprintf("%s among %d strangers (%s, sum %s): median %s%s of the best response, worst decile %s%s; below "+
+		"random play among %s, "+
 		"below .9 of the safe %s among %s.", runName(s.Agent), s.N, s.Split, s.Sum, ofBest(float64(s.Median)), bounds(s.MedianCI, 2),
 		ofBest(float64(s.Worst)), bounds(s.WorstCI, 2), share(s.BelowRandom), plot.Number(s.Safe), share(s.BelowSafe))
 	if s.Known > 0 {
@@ -244,13 +245,18 @@ func (t *Table) lost() *plot.Figure {
 // strangerWords says what was done.
 func (t *Table) strangerWords() string {
 	s := t.Strangers[0]
-	return fmt.Sprintf("One agent lives among as many of a stranger as there are other seats, for %s env steps; scored are the episodes that "+
+	return fmt.Sprintf("One agent lives among as many of a stranger as there are other seats, for %s env steps; scored are "+
+		"the episodes that "+
 		"end in the last %s. %d of the %d co-players of %s. Intervals (95 %%): %s.", plot.Thousands(t.Steps), plot.Thousands(t.Last), s.N, s.Of,
 		s.Split, t.Over())
 }
 
-const strangerLegend = "Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random play is nearly as good as " +
-	"anything a plain ratio is noise; both are in adapt.json. Exact: the oracle's value of the very starts that were scored; exact in the long " +
-	"run: of those who remember episodes, what the best response earns an episode for ever; else the best of the game's scripts, planners and " +
-	"the zoo's best response. Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. Median and worst " +
+const strangerLegend = "Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random play " +
+	"is nearly as good as " +
+	"anything a plain ratio is noise; both are in adapt.json. Exact: the oracle's value of the very starts that were scored; " +
+	"exact in the long " +
+	"run: of those who remember episodes, what the best response earns an episode for ever; else the best of the game's " +
+	"scripts, planners and " +
+	"the zoo's best response. Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
+	"Median and worst " +
 	"decile are over strangers, their intervals over seeds."
