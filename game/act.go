@@ -127,7 +127,7 @@ func RandomBot(actions int) BotInfo {
 type Mask [MaxActions]bool
 
 // Scripted is a bot without a memory that is uniform over the actions its rule
-// marks.
+// marks. The rule must not look at last actions, nor at what seats have done.
 type Scripted[S State] struct {
 	Label string
 	Rule  func(st S, s Seat) Mask
@@ -147,6 +147,9 @@ func (b Scripted[S]) Probs(st State, s Seat, dst []float32) {
 	mask := b.Rule(st.(S), s)
 	Spread(dst, mask[:len(dst)])
 }
+
+// Reads returns that it reads places and the clock alone.
+func (Scripted[S]) Reads() Reads { return 0 }
 
 var _ Policy = Scripted[State]{}
 
@@ -201,3 +204,6 @@ func (l *Layout) Tail(dst []float32, s Seat, legal []bool, t, horizon int, last 
 		}
 	}
 }
+
+// Reads returns that the legal actions are all it looks at.
+func (*Random) Reads() Reads { return 0 }

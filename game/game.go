@@ -13,6 +13,7 @@ package game
 import (
 	"encoding"
 	"fmt"
+	"strings"
 
 	"github.com/hop-marl/hop/num/rng"
 )
@@ -225,7 +226,15 @@ type BotInfo struct {
 	New       func() Bot
 }
 
-// NewBot makes the game's bot of that name. The error lists the names there are.
+// Speaker is a Game that makes co-players from texts of a language of its own, besides its
+// Bots.
+type Speaker interface {
+	// Speak returns a new co-player, or what is wrong with the text.
+	Speak(text string) (Policy, error)
+}
+
+// NewBot makes the game's bot of that name, or the co-player that a text describes in the
+// game's language. The error lists the names there are.
 func NewBot(g Game, name string) (Bot, error) {
 	names := make([]string, 0, 8)
 	for _, b := range g.Bots() {
@@ -233,6 +242,12 @@ func NewBot(g Game, name string) (Bot, error) {
 			return b.New(), nil
 		}
 		names = append(names, b.Name)
+	}
+	if l, ok := As[Speaker](g); ok {
+		bot, err := l.Speak(name)
+		if err == nil || strings.Contains(name, "(") {
+			return bot, err
+		}
 	}
 	return nil, fmt.Errorf("game: %s has no bot %q; it has %v", g.Spec().Name, name, names)
 }

@@ -51,6 +51,12 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	var split *adapted.Strangers
+	if c.Strangers != "" {
+		if split, err = c.strangers(g); err != nil {
+			return nil, err
+		}
+	}
 	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
 	count, end := c.Counting("meetings")
 	defer end()
@@ -58,7 +64,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	cells := make([][]*adapted.Row, len(c.teams))
 	var met atomic.Int64
 	err = together(ctx, len(c.teams), func(ctx context.Context, i int) error {
-		m, err := c.meeting(g, about, c.teams[i])
+		m, err := c.meeting(ctx, g, about, c.teams[i], true)
 		if err != nil {
 			return err
 		}
@@ -77,7 +83,10 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	}
 	table.Table = slices.Concat(cells...)
 	table.Used = c.Reg.Runs.Used()
-	return table, nil
+	if split != nil {
+		err = c.sumStrangers(ctx, g, table, split)
+	}
+	return table, err
 }
 
 // share says how many cores each seed's lives are lived on: meetings and seeds come first.

@@ -29,18 +29,25 @@ type meeting struct {
 type part struct {
 	vs, who []string // what they are called, and which bot or run's agent each is
 	from    int      // its first episode
-	exact   bool     // the best response can be solved
+	exact   bool     // the best response can be solved, start by start
+
+	lasting *oracle.Lasting // or in the long run, because they remember episodes; nil: it cannot
 }
 
-func (c *adapting) meeting(g game.Game, about map[string]any, vs []string) (*meeting, error) {
+func (c *adapting) meeting(ctx context.Context, g game.Game, about map[string]any, vs []string, solve bool) (*meeting, error) {
 	m := &meeting{g: g, about: about, lived: map[reference]*referred{}, scripts: map[string]game.Policy{}}
 	join := func(flag string, names []string, from int) ([]eval.Member, error) {
 		list, who, err := c.members(g, about, names)
 		if err != nil {
 			return nil, Wrong(err, flag, names...)
 		}
-		exact := oracle.Solvable(g, names) == nil && AtRandom(names) <= 1
-		m.parts = append(m.parts, part{names, who, from, exact})
+		p := part{vs: names, who: who, from: from}
+		if solve {
+			if p.exact, p.lasting, err = c.closed(ctx, g, names); err != nil {
+				return nil, err
+			}
+		}
+		m.parts = append(m.parts, p)
 		for _, name := range who {
 			if p := scripted(g, name); p != nil {
 				m.scripts[name] = p
@@ -82,7 +89,7 @@ func (c *adapting) life(m *meeting, seed uint64, episodes int) eval.Adaptation {
 
 // live lets a member live among the co-players. It is the caller's turn.
 func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes int, focal eval.Member) (*eval.Adapted, error) {
-	own, err := c.meeting(m.g, m.about, m.parts[0].vs) // players of lives side by side must not share memory
+	own, err := c.meeting(ctx, m.g, m.about, m.parts[0].vs, false) // players of lives side by side must not share memory
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +109,7 @@ func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes 
 		if err != nil {
 			return err
 		}
-		own, err := c.meeting(m.g, m.about, m.parts[0].vs) // as in live
+		own, err := c.meeting(ctx, m.g, m.about, m.parts[0].vs, false) // as in live
 		if err != nil {
 			return err
 		}

@@ -107,7 +107,7 @@ func (s *seer) InWords(n, j int) ([]string, []float64) {
 func TestTheObserverReachesItsLimit(t *testing.T) {
 	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3}}
 	g := hunt(t)
-	m, err := c.meeting(g, nil, []string{"ns", "nh", "random"})
+	m, err := c.meeting(t.Context(), g, nil, []string{"ns", "nh", "random"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

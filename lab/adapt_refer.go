@@ -46,6 +46,15 @@ func (c *adapting) refer(ctx context.Context, m *meeting, all []*livedSeed) ([]s
 		if by[k] = "exact"; p.exact {
 			continue
 		}
+		if p.lasting != nil {
+			by[k] = lastingName
+			for _, s := range all {
+				for at := range s.scored[k] {
+					s.best[at] = p.lasting.Gain
+				}
+			}
+			continue
+		}
 		var err error
 		if by[k], err = c.bestOf(ctx, m, k, all); err != nil {
 			return nil, err
@@ -80,7 +89,7 @@ func (c *adapting) choose(m *meeting, s *livedSeed) {
 		}
 	}
 	k := len(m.parts) - 1
-	if n := len(list); m.parts[k].exact && AtRandom(m.parts[k].vs) > 0 && n > c.Starts {
+	if n := len(list); m.parts[k].exact && (AtRandom(m.parts[k].vs) > 0 || c.Strangers != "") && n > c.Starts {
 		for i := range c.Starts {
 			s.scored[k][list[i*n/c.Starts]] = true
 		}

@@ -10,8 +10,10 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/bandit"
 	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/train/eval"
@@ -106,7 +108,7 @@ func (l *Lab) RecordAgents(cfg *dataset.Config, dir string, sets []string) error
 }
 
 // Planners are the names of those who think without having been trained.
-var Planners = []string{"br", "plan", "plan-infer", "plan-paper"}
+var Planners = []string{"br", "plan", "plan-infer", "plan-paper", "bandit"}
 
 // IsPlanner reports whether a name stands for somebody who thinks.
 func IsPlanner(name string) bool { return slices.Contains(Planners, name) }
@@ -148,6 +150,8 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 			return m, Misuse{err}
 		}
 		m.Players = eval.PerWorker(player)
+	case "bandit":
+		m.Players = eval.PerWorker(func(lanes int) (rollout.Player, error) { return bandit.NewPlayer(g, Scripts(g), .5, lanes) })
 	default:
 		if _, err := game.NewBot(g, name); err != nil {
 			return m, Misuse{err}
@@ -155,6 +159,20 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		return eval.Bot(g, name), nil
 	}
 	return m, nil
+}
+
+// Scripts are the ways to play that a bandit chooses between: the game's bots that remember
+// nothing and do not act at random, and who joins others at the first of the game's things.
+func Scripts(g game.Game) (list []string) {
+	for _, b := range g.Bots() {
+		if _, remembers := b.New().(game.Watcher); !remembers && b.Name != "random" {
+			list = append(list, b.Name)
+		}
+	}
+	if l, err := stranger.Language(g); err == nil && len(l.Things) > 0 {
+		list = append(list, "help("+l.Things[0]+","+l.Pair[1]+")")
+	}
+	return list
 }
 
 // AtRandom counts those who act at random.

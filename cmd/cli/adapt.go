@@ -33,7 +33,7 @@ func (c adaptCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	switch {
-	case c.JSON && len(table.Table) == 1:
+	case c.JSON && len(table.Table) == 1 && table.First == nil:
 		return a.emit(table.Table[0])
 	case c.JSON:
 		return a.emit(table)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/compare"
 	"github.com/hop-marl/hop/lab/export"
@@ -140,6 +141,9 @@ func typedOf(f config.Flag, target reflect.Value) typedSet {
 		}
 		return t
 	case []string:
+		if !f.Each {
+			is = script.Split(strings.Join(is, ",")) // commas in brackets do not separate
+		}
 		t.words += " " + strings.Join(is, ",")
 		var quoted []string
 		for _, s := range is {
@@ -205,6 +209,9 @@ func newGrammar() *grammar {
 	g.Pretrain.Response.Ask.from(prepare.DefaultResponse())
 	g.Zoo.Train.Ask.from(prepare.DefaultZoo())
 	g.Adapt.Ask.from(prepare.DefaultAdapt())
+	score := prepare.DefaultAdapt()
+	score.Strangers, score.Lives = "test", 4
+	g.Strangers.Score.Ask.from(score)
 	g.Eval.Ask.from(lab.DefaultEval())
 	g.Oracle.Ask.from(lab.DefaultSolve())
 	g.Crossplay.Ask.from(lab.DefaultCross())

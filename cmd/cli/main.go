@@ -41,6 +41,7 @@ type grammar struct {
 	Report    reportCmd    `cmd:"" help:"Turn run folders into a page with figures."`
 	Audit     auditCmd     `cmd:"" help:"Which module is at fault? Train for seconds, watched, and look in order; or examine a run, or records of other code."`
 	Adapt     adaptCmd     `cmd:"" help:"Let an agent live among co-players, strangers or not: how fast and how well does it adapt?"`
+	Strangers strangersCmd `cmd:"" help:"Co-players that nobody was raised with: list them, look at one, score agents among them."`
 	Crossplay crossplayCmd `cmd:"" help:"Let everyone play with everyone: a matrix of who gets what among whom."`
 	Compare   compareCmd   `cmd:"" help:"Compare variants over seeds, and train first what is missing."`
 	Play      playCmd      `cmd:"" help:"Watch an episode, or join in."`

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"strings"
+
 	"time"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/play"
 	"github.com/hop-marl/hop/num/cores"
@@ -75,6 +78,9 @@ const defaultDelay = 400 * time.Millisecond
 
 // team returns the game and who plays it.
 func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
+	if len(c.Team) > 0 {
+		c.Team = script.Split(strings.Join(c.Team, ",")) // commas in brackets do not separate
+	}
 	if c.Run_ != "" {
 		return a.lab().RunTeam(c.Run_, c.Set, c.Team, c.Planner)
 	}

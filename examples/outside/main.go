@@ -20,7 +20,6 @@ func all() *spec.Registry {
 	reg.Games["weaklink"] = spec.AddGame("a chain is as strong as its weakest link", weaklink.Default, weaklink.New).
 		Rules(weaklink.Rules).              // audits hold steps against the rules
 		Fast(weaklink.Fast{}).              // planners search on rules made for it
-		Solved(weaklink.Solver{}).          // regret, best responses
 		Returns(spec.By(weaklink.Returns)). // lines in reports
 		Preset(spec.By(func(weaklink.Config) string { return "ppo-matrix" }))
 	reg.Minds["reinforce"] = spec.AddMind("policy gradients of a linear softmax (Williams 1992)", reinforce.Default, reinforce.New).

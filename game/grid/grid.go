@@ -138,6 +138,23 @@ func (b *Board) Open(c int16, a int32) bool {
 	return a == Stay || a >= 0 && a < Stay && b.Moves[c]>>a&1 != 0
 }
 
+// After returns where an action leads from a cell: to itself if it is no open move.
+func (b *Board) After(cell int16, action int) int16 {
+	if action < Stay {
+		if to := b.Next[cell][action]; to != None {
+			return to
+		}
+	}
+	return cell
+}
+
+// Manhattan returns how many moves one cell is from another on an open board.
+func (b *Board) Manhattan(from, to int16) int16 {
+	w := int16(b.W)
+	dy, dx := from/w-to/w, from%w-to%w
+	return max(dy, -dy) + max(dx, -dx)
+}
+
 // Walk makes all moves at once, and keeps everybody's action as the last one.
 func (b *Board) Walk(pos []int16, last []int8, acts []int32) {
 	for s, a := range acts {

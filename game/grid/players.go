@@ -46,6 +46,12 @@ func (p *Players) Alive(game.Seat) bool { return !p.Done }
 // Time returns the number of steps played.
 func (p *Players) Time() int { return int(p.T) }
 
+// Played returns the seat's last action, or game.NoAction.
+func (p *Players) Played(s game.Seat) int32 { return int32(p.Last[s]) }
+
+// Place returns the cell of a seat, or None once it has gone.
+func (p *Players) Place(s game.Seat) int16 { return p.Pos[s] }
+
 // Relabel takes over src with seat s moved to perm[s].
 func (p *Players) Relabel(src *Players, perm []game.Seat) {
 	for s, to := range perm {
@@ -76,6 +82,8 @@ type Ground struct {
 	id      uint64    // equal in two states only if their episodes, and so boards, are
 	dist    [][]int16 // [targets][cells] moves to each, once asked for
 	mapped  bool      // dist is filled
+	rows    [][]int16 // [cells][cells] moves between cells; a row is made when it is asked for
+	known   []bool    // [cells] whose rows are those of this board
 }
 
 // NewGround returns the ground of a state with so many targets.
@@ -92,7 +100,8 @@ func (g *Ground) Draw(pieces, free int, r *rng.Rand) {
 	if pieces > 0 {
 		g.DrawBlocks(pieces, free, g.Scratch, r)
 	}
-	g.id, g.mapped = r.Uint64()|1, false
+	g.id = r.Uint64() | 1
+	g.forget()
 }
 
 // Read takes the blocks of a text. No other state is known to share this ground.
@@ -101,7 +110,8 @@ func (g *Ground) Read(t *Text) {
 		g.Blocked[c] = cell == "#"
 	}
 	g.Link()
-	g.id, g.mapped = 0, false
+	g.id = 0
+	g.forget()
 }
 
 // Follow makes the ground equal to src and reports whether that is of another
@@ -110,10 +120,36 @@ func (g *Ground) Follow(src *Ground) bool {
 	if g.id == src.id && g.id != 0 {
 		return false
 	}
-	g.id, g.mapped = src.id, false
+	g.id = src.id
+	g.forget()
 	g.CopyFrom(src.Board)
 	return true
 }
+
+// forget drops what was computed for another board.
+func (g *Ground) forget() {
+	g.mapped = false
+	clear(g.known)
+}
+
+// Steps returns how many moves one cell is from another, Far if there is no path. It remembers
+// what it was asked for until the board changes.
+func (g *Ground) Steps(from, to int16) int16 {
+	if g.known == nil {
+		g.known, g.rows = make([]bool, g.Cells()), make([][]int16, g.Cells())
+	}
+	if !g.known[to] {
+		if g.rows[to] == nil {
+			g.rows[to] = make([]int16, g.Cells())
+		}
+		g.Distances(g.rows[to], to)
+		g.known[to] = true
+	}
+	return g.rows[to][from]
+}
+
+// ID returns a number that two grounds share only if their episodes are one; 0: it has none.
+func (g *Ground) ID() uint64 { return g.id }
 
 // FreeCell draws a cell without a block.
 func (g *Ground) FreeCell(r *rng.Rand) int16 {

@@ -13,6 +13,7 @@ type State struct {
 	g      *Game
 	t      int32
 	last   [2]int8              // last action, -1 before the first round
+	before [2]int8              // the action before the last, -1 before the second round
 	played [2][maxActions]int32 // how often each seat has played each action
 }
 
@@ -24,7 +25,7 @@ var (
 
 // Reset goes back to before the first round. It draws nothing.
 func (st *State) Reset(*rng.Rand) {
-	*st = State{g: st.g, last: [2]int8{-1, -1}}
+	*st = State{g: st.g, last: [2]int8{-1, -1}, before: [2]int8{-1, -1}}
 }
 
 // Alive reports whether there are rounds left.
@@ -60,7 +61,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 	}
 	for s, a := range acts {
-		st.last[s] = int8(a)
+		st.before[s], st.last[s] = st.last[s], int8(a)
 		st.played[s][a]++
 		rewards[s] = float32(pays[a][acts[1-s]])
 	}
@@ -89,6 +90,6 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
 	for s, to := range perm {
-		st.last[to], st.played[to] = o.last[s], o.played[s]
+		st.last[to], st.before[to], st.played[to] = o.last[s], o.before[s], o.played[s]
 	}
 }

@@ -8,25 +8,29 @@ import (
 )
 
 // AppendText writes the whole state, for playthroughs and failures: the time,
-// and for each seat its last action and how often it has played each:
+// and for each seat its last action, the one before, and how often it has played each:
 //
 //	t=3
-//	0 last=cooperate cooperate=3 defect=0
-//	1 last=defect cooperate=1 defect=2
+//	0 last=cooperate before=cooperate cooperate=3 defect=0
+//	1 last=defect before=defect cooperate=1 defect=2
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	b = fmt.Appendf(b, "t=%d\n", st.t)
 	for s := range st.last {
-		last := "-"
-		if a := st.last[s]; a >= 0 {
-			last = st.g.stage.Actions[a]
-		}
-		b = fmt.Appendf(b, "%d last=%s", s, last)
+		b = fmt.Appendf(b, "%d last=%s before=%s", s, st.name(st.last[s]), st.name(st.before[s]))
 		for k, name := range st.g.stage.Actions {
 			b = fmt.Appendf(b, " %s=%d", name, st.played[s][k])
 		}
 		b = append(b, '\n')
 	}
 	return b, nil
+}
+
+// name returns an action's name, - for none.
+func (st *State) name(a int8) string {
+	if a < 0 {
+		return "-"
+	}
+	return st.g.stage.Actions[a]
 }
 
 // UnmarshalText sets the state from what AppendText wrote.
@@ -38,7 +42,7 @@ func (st *State) UnmarshalText(text []byte) error {
 	if len(lines) != 3 {
 		return bad("%d lines, want t=3 and a line for each of 2 seats", len(lines))
 	}
-	fresh := State{g: st.g, last: [2]int8{-1, -1}}
+	fresh := State{g: st.g, last: [2]int8{-1, -1}, before: [2]int8{-1, -1}}
 	num, ok := strings.CutPrefix(strings.TrimSpace(lines[0]), "t=")
 	t, err := strconv.ParseInt(num, 10, 32)
 	if !ok || err != nil || t < 0 || int(t) > st.g.c.Rounds {
@@ -53,9 +57,9 @@ func (st *State) UnmarshalText(text []byte) error {
 		sum := int32(0)
 		for _, w := range words[1:] {
 			key, val, _ := strings.Cut(w, "=")
-			if key == "last" {
-				fresh.last[s] = int8(slices.Index(st.g.stage.Actions, val))
-				if fresh.last[s] < 0 && val != "-" {
+			if which := map[string]*int8{"last": &fresh.last[s], "before": &fresh.before[s]}[key]; which != nil {
+				*which = int8(slices.Index(st.g.stage.Actions, val))
+				if *which < 0 && val != "-" {
 					return bad("%q, want one of %v or -", w, st.g.stage.Actions)
 				}
 				continue

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/staghunt"
-	"github.com/hop-marl/hop/game/staghunt/best"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/train/eval"
@@ -31,7 +31,7 @@ func hunt(t testing.TB, set func(*staghunt.Config)) game.Game {
 	if set != nil {
 		set(&c)
 	}
-	return game.With(gametest.New(t, staghunt.New, c), best.Solver{})
+	return gametest.New(t, staghunt.New, c)
 }
 
 // twin is the definition: expectimax over the real rules and the real bots,
@@ -246,8 +246,8 @@ func TestPlayedEqualsValue(t *testing.T) {
 }
 
 func TestSolvableNamesTheFault(t *testing.T) {
-	if err := oracle.Solvable(gametest.New(t, staghunt.New, staghunt.Default()), nil); err == nil {
-		t.Error("a game of which no best responses are known was accepted")
+	if err := oracle.Solvable(gametest.New(t, coin.New, coin.Default()), nil); err == nil {
+		t.Error("a game whose rules draw was accepted")
 	}
 	g := hunt(t, nil)
 	if err := oracle.Solvable(g, []string{"ns", "deadline"}); err != nil {

@@ -13,7 +13,7 @@ import (
 // Responder is the best response as a bot. Bots names who sits on each seat;
 // its own seat's name is not read. Of equally good actions it plays the first.
 type Responder struct {
-	BR
+	*BR
 	Bots []string
 	q    [game.MaxActions]float64
 }

@@ -18,7 +18,7 @@ type Scorer struct {
 	rollout.Player
 	team     []string
 	bots     []string
-	envs     []BR // [envs] made when needed
+	envs     []*BR // [envs] made when needed
 	g        game.Game
 	verdicts [][]Verdict // [envs][episodes]
 	running  []Verdict   // [envs]
@@ -30,7 +30,7 @@ type Scorer struct {
 // workers share no env. It panics later if the team is not Solvable.
 func NewScorer(p rollout.Player, g game.Game, team []string, verdicts [][]Verdict) *Scorer {
 	return &Scorer{
-		Player: p, g: g, team: team, bots: make([]string, len(team)), envs: make([]BR, len(verdicts)),
+		Player: p, g: g, team: team, bots: make([]string, len(team)), envs: make([]*BR, len(verdicts)),
 		verdicts: verdicts, running: make([]Verdict, len(verdicts)),
 	}
 }

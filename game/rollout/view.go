@@ -113,6 +113,10 @@ func (v *View) PlayedOf(n int, a agent.ID) int32 {
 // episode; 0 if it has not acted in it yet.
 func (v *View) RewardOf(n int) float32 { return v.envs.env[n].paid[v.Agent] }
 
+// EarnedOf returns what the agent has earned in env n's running episode, or, once that is over,
+// in all of it.
+func (v *View) EarnedOf(n int) float64 { return v.envs.env[n].ret[v.Agent] }
+
 // EpisodeOf returns which of env n's episodes is running, from 0.
 func (v *View) EpisodeOf(n int) int { return v.envs.env[n].episode }
 

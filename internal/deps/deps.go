@@ -22,15 +22,16 @@ var Groups = []Group{
 		"num/disk/disktest", "num/nn", "num/stats", "num/check", "num/nn/nnbench", "num/nn/nntest", "num/plot",
 	}},
 	{"game", "Games, who plays them, what they see, what is best in them.", []string{
-		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/rules", "game/cartpole",
+		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/script", "game/rules",
+		"game/cartpole",
 		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
-		"game/oracle", "game/staghunt/best", "game/pyenv",
+		"game/oracle", "game/stranger", "game/pyenv",
 	}},
 	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset"}},
 	{"model", "Networks.", []string{
 		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/world", "model/sequence",
 	}},
-	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth", "search/hunt"}},
+	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth", "search/hunt", "search/bandit"}},
 	{"agent", "Who learns.", []string{
 		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/hop", "agent/influence", "agent/lola", "agent/rl2",
 	}},

@@ -14,7 +14,6 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
-	"github.com/hop-marl/hop/game/staghunt/best"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/search"
@@ -39,7 +38,7 @@ func hunting(t testing.TB, set func(*staghunt.Config)) game.Game {
 	if set != nil {
 		set(&c)
 	}
-	return game.With(gametest.New(t, staghunt.New, c), hunt.Fast{}, best.Solver{})
+	return game.With(gametest.New(t, staghunt.New, c), hunt.Fast{})
 }
 
 // play returns the focal planner's losses against the best response and its

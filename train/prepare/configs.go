@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/train/pretrain"
@@ -209,6 +210,8 @@ func (c *Zoo) Validate() error { return config.Check(c) }
 type Adapt struct {
 	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat: bots, members or kinds of the zoo, or RUN#AGENT" unit:"WHO"`
 	Trios     string       `yaml:"trios" doc:"several trios: six for the six of bots; or trios separated by spaces" unit:"six"`
+	Strangers string       `yaml:"strangers" doc:"the co-players of a split in place of those: as many of each as there are other seats; train, validation or test" unit:"test"`
+	Some      int          `yaml:"some" doc:"so many of the strangers, evenly spread over their list; 0: all" range:"0.."`
 	Then      []string     `yaml:"then" doc:"who takes the co-players' places later" unit:"WHO"`
 	AtEpisode int          `yaml:"at_episode" doc:"the first episode with those of then" range:"1.."`
 	Zoo       Folder       `yaml:"zoo" doc:"folder of learnt co-players (hop zoo train)" unit:"DIR"`
@@ -234,8 +237,15 @@ func (c *Adapt) Validate() error {
 	if c.Last > c.Steps {
 		errs = append(errs, config.Bad("last", c.Last, "some of the steps, at most all"))
 	}
-	if (len(c.VS) > 0) == (c.Trios != "") {
-		errs = append(errs, config.Bad("trios", c.Trios, "several trios, such as six, or the co-players in vs"))
+	said := 0
+	for _, by := range []bool{len(c.VS) > 0, c.Trios != "", c.Strangers != ""} {
+		if by {
+			said++
+		}
+	}
+	if said != 1 {
+		errs = append(errs, config.Bad("trios", c.Trios,
+			"several trios, such as six; or the co-players in vs; or a split of strangers; one of the three"))
 	}
 	return errors.Join(errs...)
 }
@@ -258,7 +268,7 @@ func (c *Adapt) Teams() (list [][]string) {
 		text = six
 	}
 	for _, t := range strings.Fields(text) {
-		list = append(list, strings.Split(t, ","))
+		list = append(list, script.Split(t))
 	}
 	return list
 }

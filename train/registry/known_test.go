@@ -22,7 +22,7 @@ func TestBuiltGamesBringAlongWhatTheirEntriesKnow(t *testing.T) {
 		{"coin", "pause", "1", false, false, true},
 		{"cleanup", "reach", "1", false, false, true},
 		{"tag", "start", "2", false, false, true},
-		{"snowdrift", "size", "5", false, false, false},
+		{"snowdrift", "size", "5", false, true, false},
 	} {
 		s, err := registry.New().NewGame(c.name)
 		if err == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
-	"github.com/hop-marl/hop/game/staghunt/best"
 	"github.com/hop-marl/hop/game/tag"
 	"github.com/hop-marl/hop/search/hunt"
 	"github.com/hop-marl/hop/train/spec"
@@ -50,7 +49,7 @@ func New() *spec.Registry {
 func games() map[string]spec.GameEntry {
 	return map[string]spec.GameEntry{
 		"staghunt": spec.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New).Rules(rules.StagHunt).
-			Fast(hunt.Fast{}).Solved(best.Solver{}).Returns(spec.By(staghunt.Returns)).Preset(spec.By(onBoards)).Measured(boards()...),
+			Fast(hunt.Fast{}).Returns(spec.By(staghunt.Returns)).Preset(spec.By(onBoards)).Measured(boards()...),
 		"snowdrift": spec.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New).Rules(rules.Snowdrift).
 			Returns(spec.By(snowdrift.Returns)),
 		"coin": spec.AddGame("take your own coins, or everybody's", coin.Default, coin.New).Rules(rules.Coin).Chance(rules.CoinChance).

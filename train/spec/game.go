@@ -72,9 +72,6 @@ func (g Game) Build() (game.Game, error) {
 	if e.fast != nil {
 		known = append(known, e.fast)
 	}
-	if e.solver != nil {
-		known = append(known, e.solver)
-	}
 	if e.draws != nil {
 		block, err := g.Map()
 		if err != nil {

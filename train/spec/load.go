@@ -261,10 +261,8 @@ func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
 // Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT, which as
 // RUN#AGENT@STEP is what it was at the checkpoint of that env step.
 func (r *Registry) Member(g game.Game, who string) (eval.Member, error) {
-	for _, b := range g.Bots() {
-		if b.Name == who {
-			return eval.Bot(g, who), nil
-		}
+	if _, err := game.NewBot(g, who); err == nil {
+		return eval.Bot(g, who), nil
 	}
 	hire, err := r.players(g, who)
 	return eval.Member{Name: who, Players: hire}, err
@@ -272,10 +270,8 @@ func (r *Registry) Member(g game.Game, who string) (eval.Member, error) {
 
 // players returns a maker of a bot, or of a frozen agent of an earlier run.
 func (r *Registry) players(g game.Game, who string) (train.PlayerMaker, error) {
-	for _, b := range g.Bots() {
-		if b.Name == who {
-			return eval.Bot(g, who).Players, nil
-		}
+	if _, err := game.NewBot(g, who); err == nil {
+		return eval.Bot(g, who).Players, nil
 	}
 	dir, number, ok := strings.Cut(who, "#")
 	number, at, aged := strings.Cut(number, "@")

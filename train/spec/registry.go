@@ -14,7 +14,6 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/frame"
-	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/config"
@@ -56,7 +55,6 @@ type GameEntry struct {
 	preset   func(params any) string
 	measured [][]string
 	fast     truth.Fast
-	solver   oracle.Solver
 }
 
 // Rules returns the entry of a game whose rules are also written down a second time, for
@@ -76,12 +74,6 @@ func (e GameEntry) Chance(draws rules.Drawing) GameEntry {
 // Fast returns the entry of a game with rules made for search; others are searched on their own.
 func (e GameEntry) Fast(f truth.Fast) GameEntry {
 	e.fast = f
-	return e
-}
-
-// Solved returns the entry of a game with exact best responses.
-func (e GameEntry) Solved(s oracle.Solver) GameEntry {
-	e.solver = s
 	return e
 }
 

@@ -128,7 +128,7 @@ func TestBestResponsesAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	br, err := oracle.NewBR(game.With(bare, weaklink.Solver{}), 0.5)
+	br, err := oracle.NewBR(bare, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}

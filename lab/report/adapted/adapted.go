@@ -104,7 +104,10 @@ type Table struct {
 	Steps int            `json:"steps"`
 	Last  int            `json:"last"`
 	Table []*Row         `json:"table"`
-	Used  []runlog.Used  `json:"checkpoints,omitempty"` // of the runs and of co-players that are runs' agents
+
+	First     *Strangers    `json:"strangers,omitempty"`          // the first agent's, if the co-players are those of a split
+	Strangers []*Strangers  `json:"strangers_by_agent,omitempty"` // every agent's
+	Used      []runlog.Used `json:"checkpoints,omitempty"`        // of the runs and of co-players that are runs' agents
 }
 
 // Against names the co-players.

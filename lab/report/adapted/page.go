@@ -28,10 +28,14 @@ const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few
 {{end}}</tbody></table></div>
 <p class="faint">{{tie .ReadingLegend}}</p></section>
 {{end}}{{range .Figures}}<section><h2>{{.Title}}</h2>{{template "figure" .}}</section>
-{{end}}<section><h2>Every seed</h2><ul>
+{{end}}{{if .Met}}<section><h2>Every stranger, the hardest first</h2>
+<div class="scroll card"><table><thead><tr>{{range .MetHeads}}<th class="left">{{.}}</th>{{end}}</tr></thead><tbody>
+{{range .Met}}<tr>{{range .}}<td class="left">{{.}}</td>{{end}}</tr>
+{{end}}</tbody></table></div></section>
+{{end}}<section>{{if .Seeds}}<h2>Every seed</h2><ul>
 {{range .Seeds}}<li>{{.}}</li>
 {{end}}</ul>
-{{template "checkpoints" .Used}}</section>
+{{end}}{{template "checkpoints" .Used}}</section>
 {{template "end"}}`
 
 const pageText = `# Few-shot adaptation on {{.Game}}
@@ -52,10 +56,15 @@ const pageText = `# Few-shot adaptation on {{.Game}}
 {{end}}
 {{.ReadingLegend}}
 {{end}}
+{{if .Met}}
+|{{range .MetHeads}} {{.}} |{{end}}
+|{{range .MetHeads}}---|{{end}}
+{{range .Met}}|{{range .}} {{cell .}} |{{end}}
+{{end}}{{end}}{{if .Seeds}}
 Every seed's score and normalised score:
 
 {{range .Seeds}}- {{.}}
-{{end}}{{range .Used}}
+{{end}}{{end}}{{range .Used}}
 Read at {{paths .Short}}.
 {{end}}`
 
@@ -74,9 +83,22 @@ func Write(dir string, t *Table) error {
 		Reading                 [][]string
 		ReadingHeads            []string
 		ReadingLegend           string
+		Met                     [][]string
+		MetHeads                []string
 		Figures                 []*plot.Figure
 		Used                    []runlog.Used
 	}{Used: t.Used, Game: t.Words, Headlines: t.Headlines(), Words: t.words(), Legend: legend, ReadingLegend: ReadingLegend}
+	if len(t.Strangers) > 0 {
+		data.Words, data.Legend = t.strangerWords(), strangerLegend
+		data.Figures, data.Heads = []*plot.Figure{t.dots(), t.lost()}, strangerHeads
+		for _, s := range t.Strangers {
+			data.Cells = append(data.Cells, plain(s.line()))
+		}
+		heads, rows := t.met()
+		data.Met, data.MetHeads = rows, heads
+		doc := plot.Document{Name: "adapt", HTML: pageHTML, Text: pageText, Data: data, JSON: t}
+		return doc.Write(dir)
+	}
 	data.Figures = append(t.figures(), t.readingFigures()...)
 	data.ReadingHeads, data.Reading = t.Readings()
 	for _, col := range columns {
@@ -258,6 +280,13 @@ func (t *Table) who(r *Row) string {
 // Headlines say what was found, with its uncertainty: how much of the best response
 // each agent gets, a sentence or two for each, those that it knows and strangers apart.
 func (t *Table) Headlines() []string {
+	if len(t.Strangers) > 0 {
+		var says []string
+		for _, s := range t.Strangers {
+			says = append(says, s.Headline())
+		}
+		return says
+	}
 	var says, runs []string
 	for _, r := range t.Table {
 		if slices.Contains(runs, r.Run) {

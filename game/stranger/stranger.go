@@ -1,0 +1,127 @@
+// Package stranger is a yardstick of co-players that nobody was raised with: lists of them for
+// every game that has a language (package script), split by construction.
+//
+// Words of the language belong to one of three splits: what agents may learn among, what one
+// may look at while building them, and what they are scored with. A co-player of a split uses
+// words of that split alone, besides the base that all have: the game's bots, going for the
+// nearest thing, "if" and "not". So no target, condition, kind of error or kind of memory of the
+// test split occurs in the others, and a stranger differs from what was met by more than a number.
+//
+// A list is a file and a version that never changes: its sum is held by a test, and other
+// co-players are another version. No two of a list act alike.
+package stranger
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/num/config"
+)
+
+// Split is one of the three.
+type Split string
+
+// The splits.
+const (
+	Train      Split = "train"
+	Validation Split = "validation"
+	Test       Split = "test"
+)
+
+// Splits lists them.
+var Splits = []Split{Train, Validation, Test}
+
+// Version is that of the lists.
+const Version = 1
+
+// Speaker is a game that has a language.
+type Speaker interface {
+	game.Game
+	Language() *script.Language
+}
+
+// Language returns a game's language, or an error if it has none.
+func Language(g game.Game) (*script.Language, error) {
+	s, ok := game.As[Speaker](g)
+	if !ok || g.Spec().Kind == game.ZeroSum {
+		return nil, fmt.Errorf("stranger: there is no language of co-players for %s", game.Label(g))
+	}
+	return s.Language(), nil
+}
+
+//go:embed lists/*.txt
+var lists embed.FS
+
+// List returns the co-players of a split in a game, as texts in their one form, and what they
+// are called together, such as staghunt/test@1.
+func List(g game.Game, split Split) (name string, list []string, err error) {
+	l, err := Language(g)
+	if err != nil {
+		return "", nil, err
+	}
+	file := fmt.Sprintf("lists/%s-%s-%d.txt", l.Game, split, Version)
+	text, err := lists.ReadFile(file)
+	if err != nil {
+		return "", nil, fmt.Errorf("stranger: there is no list of strangers for %s, split %q; the splits are train, validation and test",
+			game.Label(g), split)
+	}
+	return fmt.Sprintf("%s/%s@%d", l.Game, split, Version), strings.Fields(string(text)), nil
+}
+
+// Parse reads the name of a split, with or without its version.
+func Parse(text string) (Split, error) {
+	name, version, versioned := strings.Cut(text, "@")
+	if versioned && version != fmt.Sprint(Version) {
+		return "",
+			fmt.Errorf("stranger: %s: this hop has version %d of the strangers; use %s@%[2]d, or the hop that has the other", text,
+				Version, name)
+	}
+	if !slices.Contains(Splits, Split(name)) {
+		return "", config.Bad("strangers", text, "train, validation or test, such as test@1")
+	}
+	return Split(name), nil
+}
+
+// Of says in which split's co-players a word of a game's language occurs: "all" if in several,
+// as those of the base do.
+func Of(g game.Game, word string) (string, error) {
+	l, err := Language(g)
+	if err != nil {
+		return "", err
+	}
+	in := ""
+	for _, split := range Splits {
+		_, list, err := List(g, split)
+		if err != nil {
+			return "", err
+		}
+		for _, text := range list {
+			p, err := l.Parse(text)
+			if err != nil {
+				return "", err
+			}
+			w, ok := p.(interface{ Words() []string })
+			if !ok || !slices.Contains(w.Words(), word) {
+				continue
+			}
+			if in != "" {
+				return "all", nil
+			}
+			in = string(split)
+			break
+		}
+	}
+	return in, nil
+}
+
+// Sum returns what a list's version stands for.
+func Sum(list []string) string {
+	h := sha256.Sum256([]byte(strings.Join(list, "\n")))
+	return hex.EncodeToString(h[:8])
+}

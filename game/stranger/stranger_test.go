@@ -1,0 +1,102 @@
+package stranger_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/cleanup"
+	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/matrix"
+	"github.com/hop-marl/hop/game/snowdrift"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/stranger"
+)
+
+func made[G any](g G, err error) G {
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+func twoStags() staghunt.Config {
+	c := staghunt.Default()
+	c.Stags = 2
+	return c
+}
+
+func games() map[string]stranger.Speaker {
+	return map[string]stranger.Speaker{
+		"staghunt": made(staghunt.New(twoStags())), "snowdrift": made(snowdrift.New(snowdrift.Default())),
+		"coin": made(coin.New(coin.Default())), "cleanup": made(cleanup.New(cleanup.Default())),
+		"foraging": made(foraging.New(foraging.Default())), "matrix": made(matrix.New(matrix.Default())),
+	}
+}
+
+// No word of a split but those of the base occurs in another one, whatever the game, and every
+// word of a language is in one.
+func TestSplitsShareNoConstruction(t *testing.T) {
+	base := map[string]bool{"go": true, "if": true, "not": true}
+	for name, g := range games() {
+		where, all := map[string]stranger.Split{}, 0
+		for _, split := range stranger.Splits {
+			_, list, err := stranger.List(g, split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += len(list)
+			for _, text := range list {
+				p, err := g.Language().Parse(text)
+				if err != nil || p.Name() != text {
+					t.Errorf("%s: %s: %v", name, text, err)
+					continue
+				}
+				uses := p.(interface{ Words() []string }).Words()
+				own := false
+				for _, w := range uses {
+					if base[w] {
+						continue
+					}
+					own = true
+					if was, ok := where[w]; ok && was != split || words[w] != split {
+						t.Errorf("%s: %q, in %s of the split %s, is also in the split %s", name, w, text, split, was)
+					}
+					where[w] = split
+				}
+				if !own {
+					t.Errorf("%s: %s has no word of the split %s", name, text, split)
+				}
+			}
+		}
+		for _, w := range g.Language().Words {
+			if _, ok := words[w.Name]; !ok && !base[w.Name] {
+				t.Errorf("%s: the word %s is in no split", name, w.Name)
+			}
+		}
+		t.Logf("%s: %d co-players", name, all)
+	}
+}
+
+// There are enough of them, and none stands in a list twice.
+func TestListsAreLong(t *testing.T) {
+	for name, g := range games() {
+		_, list, err := stranger.List(g, stranger.Test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := 60
+		if name == "staghunt" {
+			least = 200
+		}
+		if len(list) < least {
+			t.Errorf("%s: %d strangers in the test split, want %d", name, len(list), least)
+		}
+		if slices.Sort(list); len(slices.Compact(list)) != len(list) {
+			t.Errorf("%s: somebody stands there twice", name)
+		}
+	}
+}
+
+var _ game.Game = stranger.Speaker(nil)

@@ -1,0 +1,315 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/stranger"
+	"github.com/hop-marl/hop/lab/report/adapted"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/train/eval"
+)
+
+// strangers makes a team of each co-player of a split: as many of it as there are seats beside
+// the one who adapts.
+func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
+	split, err := stranger.Parse(c.Strangers)
+	if err != nil {
+		return nil, Misused("--strangers: %w", err)
+	}
+	name, list, err := stranger.List(g, split)
+	if err != nil {
+		return nil, Misused("--strangers: %w", err)
+	}
+	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list)}
+	for _, text := range thin(list, c.Some) {
+		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
+	}
+	out.N = len(c.teams)
+	return out, nil
+}
+
+// thin returns so many of a list, evenly spread over it; 0: all.
+func thin(list []string, some int) []string {
+	if some <= 0 || some >= len(list) {
+		return list
+	}
+	out := make([]string, some)
+	for i := range out {
+		out[i] = list[i*len(list)/some]
+	}
+	return out
+}
+
+// mostStates is how many states of a start the oracle may meet: beyond them, the best response
+// is sought among candidates.
+const mostStates = 40_000
+
+// closed says how the best response to co-players can be solved: start by start, in the long
+// run, or not.
+func (c *adapting) closed(ctx context.Context, g game.Game, names []string) (exact bool, lasting *oracle.Lasting, err error) {
+	remember := false
+	for _, name := range names {
+		if b, err := game.NewBot(g, name); err == nil {
+			_, ok := b.(game.Recaller)
+			remember = remember || ok
+		}
+	}
+	if remember {
+		lasting, err = oracle.NewLasting(ctx, g, names, lastingStarts, mostStates, rng.New(1).Child("lasting"))
+		if ctx.Err() != nil {
+			return false, nil, ctx.Err()
+		}
+		return false, lasting, nil // nil where it cannot
+	}
+	if oracle.Solvable(g, names) != nil {
+		return false, nil, nil
+	}
+	if c.Strangers == "" {
+		return AtRandom(names) <= 1, nil, nil
+	}
+	br, err := oracle.NewBR(g, 1)
+	if err != nil {
+		return false, nil, err
+	}
+	br.Until(ctx, mostStates)
+	st, r := g.New(), rng.New(1).Child("probe").Rand()
+	bots := append([]string{""}, names...)
+	for range 3 {
+		st.Reset(&r)
+		if _, err := br.Value(st, 0, bots); err != nil {
+			return false, nil, ctx.Err()
+		}
+	}
+	return true, nil, nil
+}
+
+// lastingName is what a best response in the long run is called.
+const lastingName = "exact in the long run"
+
+// lastingStarts is over how many starts the long run is solved.
+const lastingStarts = 32
+
+// safe returns what one is sure of: the most that a script of the game earns among whichever
+// three of a kind it earns least, over the game's own bots.
+func (c *adapting) safe(ctx context.Context, g game.Game) (value float64, by string, err error) {
+	for _, b := range g.Bots() {
+		if b.Name == "random" {
+			continue
+		}
+		least := 0.
+		for i, o := range g.Bots() {
+			team := []eval.Member{eval.Bot(g, b.Name)}
+			for range g.Spec().Seats - 1 {
+				team = append(team, eval.Bot(g, o.Name))
+			}
+			res, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: 600, Key: rng.New(1).Child("safe"), Workers: c.workers})
+			if err != nil {
+				return 0, "", err
+			}
+			if x := res.Return[0].Mean(); i == 0 || x < least {
+				least = x
+			}
+		}
+		if by == "" || least > value {
+			value, by = least, b.Name
+		}
+	}
+	return value, by, nil
+}
+
+// sumStrangers scores every agent over the strangers.
+func (c *adapting) sumStrangers(ctx context.Context, g game.Game, t *adapted.Table, about *adapted.Strangers) error {
+	safe, by, err := c.safe(ctx, g)
+	if err != nil {
+		return err
+	}
+	top := 0.
+	for _, r := range t.Table {
+		top = max(top, r.BestResponse)
+	}
+	for _, r := range t.Table {
+		i := slices.IndexFunc(t.Strangers, func(s *adapted.Strangers) bool { return s.Agent == r.Run })
+		if i < 0 {
+			one := *about
+			one.Agent, one.Safe, one.SafeBy, one.Optimum = r.Run, safe, by, top
+			t.Strangers = append(t.Strangers, &one)
+			i = len(t.Strangers) - 1
+		}
+		t.Strangers[i].Add(r)
+	}
+	for _, s := range t.Strangers {
+		s.Finish()
+	}
+	t.First = t.Strangers[0]
+	return nil
+}
+
+// Named is a stranger with its name.
+type Named struct {
+	Name  string         `json:"name"` // such as staghunt/test@1#17
+	Game  string         `json:"game"`
+	Text  string         `json:"text"`
+	Split stranger.Split `json:"split"`
+}
+
+// Strangers lists the co-players of a split, or of all, in a game.
+func Strangers(g game.Game, split string) (list []Named, err error) {
+	splits := stranger.Splits
+	if split != "" {
+		one, err := stranger.Parse(split)
+		if err != nil {
+			return nil, err
+		}
+		splits = []stranger.Split{one}
+	}
+	for _, s := range splits {
+		name, texts, err := stranger.List(g, s)
+		if err != nil {
+			return nil, err
+		}
+		for i, text := range texts {
+			list = append(list, Named{fmt.Sprintf("%s#%d", name, i+1), g.Spec().Name, text, s})
+		}
+	}
+	return list, nil
+}
+
+// Word is a word of a game's language.
+type Word struct {
+	Text  string `json:"text"` // with its arguments
+	Kind  string `json:"kind"`
+	Group string `json:"group"`
+	Split string `json:"split"` // in whose co-players it occurs; all of them if it is of the base
+	Doc   string `json:"doc"`
+}
+
+// Words lists the words of a game's language.
+func Words(g game.Game) (list []Word, err error) {
+	l, err := stranger.Language(g)
+	if err != nil {
+		return nil, err
+	}
+	for i := range l.Words {
+		w := &l.Words[i]
+		split, err := stranger.Of(g, w.Name)
+		if err != nil {
+			return nil, err
+		}
+		said := strings.NewReplacer("=together", "="+l.Pair[0], "=alone", "="+l.Pair[1]).Replace(w.Signature())
+		list = append(list, Word{said, w.Kind.String(), string(w.Group), split, w.Doc})
+	}
+	return list, nil
+}
+
+// About is what is known of a co-player.
+type About struct {
+	Text         string       `json:"text"`
+	Words        []Word       `json:"words"` // it is made of
+	BestResponse stats.Number `json:"best_response"`
+	SE           stats.Number `json:"se"`
+	By           string       `json:"by"`
+	States       int          `json:"states"` // of a start, the most
+	Millis       float64      `json:"ms"`     // of a start
+	Random       float64      `json:"random"` // what random play earns among as many of it as there are other seats
+}
+
+// Stranger returns what is known of a co-player, by its text or its name in a list.
+func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About, error) {
+	if strings.Contains(who, "#") {
+		all, err := Strangers(g, "")
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(all, func(n Named) bool { return n.Name == who })
+		if i < 0 {
+			return nil, Misused("there is no stranger %s; hop strangers list names them", who)
+		}
+		who = all[i].Text
+	}
+	bot, err := game.NewBot(g, who)
+	if err != nil {
+		return nil, Misuse{err}
+	}
+	out := &About{Text: bot.Name(), BestResponse: stats.Number(math.NaN()), SE: stats.Number(math.NaN()), By: "not computed"}
+	if w, ok := bot.(interface{ Words() []string }); ok {
+		all, err := Words(g)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range w.Words() {
+			for _, x := range all {
+				if word, _, _ := strings.Cut(x.Text, "("); word == name {
+					out.Words = append(out.Words, x)
+				}
+			}
+		}
+	}
+	others := slices.Repeat([]string{who}, g.Spec().Seats-1)
+	team := []eval.Member{eval.Bot(g, "random")}
+	for _, name := range others {
+		team = append(team, eval.Bot(g, name))
+	}
+	res, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: 1000, Key: rng.New(1).Child("random")})
+	if err != nil {
+		return nil, err
+	}
+	out.Random = res.Return[0].Mean()
+	return out, out.solve(ctx, g, others, starts)
+}
+
+// solve finds the best response, if it can.
+func (s *About) solve(ctx context.Context, g game.Game, others []string, starts int) error {
+	key := rng.New(1).Child("show")
+	began := time.Now()
+	bot, err := game.NewBot(g, others[0])
+	if err != nil {
+		return err
+	}
+	if _, ok := bot.(game.Recaller); ok {
+		l, err := oracle.NewLasting(ctx, g, others, starts, mostStates, key)
+		if err == nil {
+			s.BestResponse, s.SE, s.By, s.States = stats.Number(l.Gain), stats.Number(l.SE), lastingName, l.States
+			s.Millis = float64(time.Since(began).Microseconds()) / 1000 / float64(starts)
+		}
+		return ctx.Err()
+	}
+	br, err := oracle.NewBR(g, 1)
+	if err != nil || oracle.Solvable(g, others) != nil {
+		return nil
+	}
+	br.Until(ctx, 10*mostStates)
+	st, r := g.New(), key.Rand()
+	var mean stats.Acc
+	for range starts {
+		st.Reset(&r)
+		v, err := br.Value(st, 0, append([]string{""}, others...))
+		if err != nil {
+			return ctx.Err()
+		}
+		mean.Add(v)
+		s.States = max(s.States, br.States())
+	}
+	s.BestResponse, s.SE, s.By = stats.Number(mean.Mean()), stats.Number(mean.SE()), "exact"
+	s.Millis = float64(time.Since(began).Microseconds()) / 1000 / float64(starts)
+	return nil
+}
+
+// Sentence says it.
+func (s *About) Sentence() string {
+	if s.By == "not computed" {
+		return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f. The best response cannot be "+
+			"computed, or has too many states.",
+			s.Random)
+	}
+	return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f and the best response %.3f ± "+
+		"%.3f (%s; at most %d states a start, %.1f ms).",
+		s.Random, float64(s.BestResponse), 1.96*float64(s.SE), s.By, s.States, s.Millis)
+}
