@@ -62,12 +62,11 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 			t.Errorf("--json has no strangers.%s", key)
 		}
 	}
-	ask.Strangers = "exam"
-	if _, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}}); err == nil || !strings.Contains(err.Error(), "train, validation or test") {
-		t.Errorf("a split called exam: %v", err)
-	}
-	ask.Strangers = "test@2"
-	if _, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}}); err == nil || !strings.Contains(err.Error(), "version 1") {
-		t.Errorf("version 2: %v", err)
+	for split, says := range map[string]string{"exam": "train, validation or test", "test@2": "version 1"} {
+		ask.Strangers = split
+		_, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("a split called %s: %v", split, err)
+		}
 	}
 }
