@@ -63,7 +63,7 @@ func (c *adapting) closed(ctx context.Context, g game.Game, names []string) (exa
 		}
 	}
 	if remember {
-		lasting, err = oracle.NewLasting(ctx, g, names, lastingStarts, mostStates, rng.New(1).Child("lasting"))
+		lasting, _ = oracle.NewLasting(ctx, g, names, lastingStarts, mostStates, rng.New(1).Child("lasting"))
 		if ctx.Err() != nil {
 			return false, nil, ctx.Err()
 		}
