@@ -3,9 +3,11 @@ package lab
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/hop-marl/hop/game"
@@ -160,8 +162,29 @@ type Named struct {
 	Split stranger.Split `json:"split"`
 }
 
+// StrangerList is some of them.
+type StrangerList []Named
+
+// String writes a line for each.
+func (l StrangerList) String() string {
+	return columned(func(w io.Writer) {
+		for _, s := range l {
+			fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Text)
+		}
+	})
+}
+
+// columned writes lines with tabs in columns.
+func columned(write func(w io.Writer)) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	write(w)
+	_ = w.Flush() // a Builder takes everything
+	return b.String()
+}
+
 // Strangers lists the co-players of a split, or of all, in a game.
-func Strangers(g game.Game, split string) (list []Named, err error) {
+func Strangers(g game.Game, split string) (list StrangerList, err error) {
 	splits := stranger.Splits
 	if split != "" {
 		one, err := stranger.Parse(split)
@@ -191,8 +214,20 @@ type Word struct {
 	Doc   string `json:"doc"`
 }
 
+// WordList is some of them.
+type WordList []Word
+
+// String writes a line for each.
+func (l WordList) String() string {
+	return columned(func(w io.Writer) {
+		for _, x := range l {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.Text, x.Kind, x.Group, x.Split, x.Doc)
+		}
+	})
+}
+
 // Words lists the words of a game's language.
-func Words(g game.Game) (list []Word, err error) {
+func Words(g game.Game) (list WordList, err error) {
 	l, err := stranger.Language(g)
 	if err != nil {
 		return nil, err
@@ -212,7 +247,9 @@ func Words(g game.Game) (list []Word, err error) {
 // About is what is known of a co-player.
 type About struct {
 	Text         string       `json:"text"`
-	Words        []Word       `json:"words"` // it is made of
+	Game         string       `json:"game"`
+	Others       int          `json:"others"` // as many of it are met
+	Words        WordList     `json:"words"`  // it is made of
 	BestResponse stats.Number `json:"best_response"`
 	SE           stats.Number `json:"se"`
 	By           string       `json:"by"`
@@ -238,7 +275,7 @@ func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About,
 	if err != nil {
 		return nil, Misuse{err}
 	}
-	out := &About{Text: bot.Name(), BestResponse: stats.Number(math.NaN()), SE: stats.Number(math.NaN()), By: "not computed"}
+	out := &About{Text: bot.Name(), Game: g.Spec().Name, Others: g.Spec().Seats - 1, BestResponse: stats.Number(math.NaN()), SE: stats.Number(math.NaN()), By: "not computed"}
 	if w, ok := bot.(interface{ Words() []string }); ok {
 		all, err := Words(g)
 		if err != nil {
@@ -302,14 +339,13 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 	return nil
 }
 
-// Sentence says it.
-func (s *About) Sentence() string {
+// String says it.
+func (s *About) String() string {
+	said := fmt.Sprintf("and the best response %.3f ± %.3f (%s; at most %d states a start, %.1f ms)", float64(s.BestResponse),
+		1.96*float64(s.SE), s.By, s.States, s.Millis)
 	if s.By == "not computed" {
-		return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f. The best response cannot be "+
-			"computed, or has too many states.",
-			s.Random)
+		said = "; the best response cannot be computed, or has too many states"
 	}
-	return fmt.Sprintf("Among as many of it as there are other seats random play earns %.3f and the best response %.3f ± "+
-		"%.3f (%s; at most %d states a start, %.1f ms).",
-		s.Random, float64(s.BestResponse), 1.96*float64(s.SE), s.By, s.States, s.Millis)
+	return fmt.Sprintf("%s\n\n%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\nWatch it: hop play --game %s --team '%s'\n",
+		s.Text, s.Words, s.Random, said, s.Game, strings.Join(append([]string{"random"}, slices.Repeat([]string{s.Text}, s.Others)...), ","))
 }
