@@ -275,7 +275,8 @@ func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About,
 	if err != nil {
 		return nil, Misuse{err}
 	}
-	out := &About{Text: bot.Name(), Game: g.Spec().Name, Others: g.Spec().Seats - 1, BestResponse: stats.Number(math.NaN()), SE: stats.Number(math.NaN()), By: "not computed"}
+	unknown := stats.Number(math.NaN())
+	out := &About{Text: bot.Name(), Game: g.Spec().Name, Others: g.Spec().Seats - 1, BestResponse: unknown, SE: unknown, By: "not computed"}
 	if w, ok := bot.(interface{ Words() []string }); ok {
 		all, err := Words(g)
 		if err != nil {
@@ -346,6 +347,7 @@ func (s *About) String() string {
 	if s.By == "not computed" {
 		said = "; the best response cannot be computed, or has too many states"
 	}
-	return fmt.Sprintf("%s\n\n%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\nWatch it: hop play --game %s --team '%s'\n",
-		s.Text, s.Words, s.Random, said, s.Game, strings.Join(append([]string{"random"}, slices.Repeat([]string{s.Text}, s.Others)...), ","))
+	team := append([]string{"random"}, slices.Repeat([]string{s.Text}, s.Others)...)
+	return fmt.Sprintf("%s\n\n%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\n"+
+		"Watch it: hop play --game %s --team '%s'\n", s.Text, s.Words, s.Random, said, s.Game, strings.Join(team, ","))
 }

@@ -45,6 +45,10 @@ var trapped = map[string]struct {
 	"adapt": {runs: [][]string{
 		{"adapt", "done", "--vs", "random", "--out", "lives"}, {"adapt", "--vs", "random", "--out", "lives", "--", "--env=evil:make"},
 	}},
+	"strangers list":    {neither: "its game is the one that the user types"},
+	"strangers words":   {neither: "its game is the one that the user types"},
+	"strangers show":    {neither: "its game is the one that the user types"},
+	"strangers score":   {runs: [][]string{{"strangers", "score", "done"}}},
 	"crossplay":         {runs: [][]string{{"crossplay", "done", "random", "--out", "cross"}}},
 	"compare":           {runs: [][]string{{"compare", "done/seed-1/spec.yaml", "ppo-4x4", "--out", "compared"}}},
 	"play":              {runs: [][]string{{"play", "--run", "done", "--plain"}}},

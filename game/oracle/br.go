@@ -21,9 +21,8 @@ func Solvable(g game.Game, others []string) error {
 	st, ok := g.New().(game.Keyed)
 	var key game.Key
 	if spec := g.Spec(); !ok || !spec.Deterministic || spec.Seats > len(key.Seats) || !st.Key(&key, 0) {
-		return fmt.Errorf("oracle: best responses: %s has rules that draw, or more states than can be told apart; they are computed for "+
-			"deterministic "+
-			"games of at most %d seats and, on a board, 15 cells a side", game.Label(g), len(key.Seats))
+		return fmt.Errorf("oracle: no exact best responses are known of %s: its rules draw, or it has more states than can be told apart; "+
+			"deterministic games of at most %d seats have them, on boards of at most 15 cells a side", game.Label(g), len(key.Seats))
 	}
 	var errs []error
 	for _, name := range others {
