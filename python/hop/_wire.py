@@ -250,6 +250,7 @@ class Peer:
         try:
             send(what)
         except OSError:
+            self._answer()  # it is gone; what it said before is why
             raise self._lost("") from None
 
     def _answer(self) -> tuple[int, Any]:

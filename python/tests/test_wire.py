@@ -116,7 +116,16 @@ def test_a_dead_guest_is_seen_within_a_second(do, said):
         p.call("echo")
 
 
-def test_a_stranger_is_refused_with_what_it_said():
+@pytest.mark.parametrize("late", [0, 0.5])
+def test_a_stranger_is_refused_with_what_it_said(monkeypatch, late):
+    start = _wire.subprocess.Popen
+
+    def slow(*args, **more):  # it has said all and is gone before it is asked
+        process = start(*args, **more)
+        time.sleep(late)
+        return process
+
+    monkeypatch.setattr(_wire.subprocess, "Popen", slow)
     with pytest.raises(PeerDied, match="does not follow the protocol.*Welcome"):
         _wire.Peer([sys.executable, "-c", "print('Welcome to something else')"])
     with pytest.raises(PeerDied, match="no-such-program"):
