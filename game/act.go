@@ -127,7 +127,8 @@ func RandomBot(actions int) BotInfo {
 type Mask [MaxActions]bool
 
 // Scripted is a bot without a memory that is uniform over the actions its rule
-// marks. The rule must not look at last actions, nor at what seats have done.
+// marks. Of a game whose states have a Key the rule must not look at last actions, nor at what
+// seats have done; a bot that does is a Policy of its own, which says so (Reader) or nothing.
 type Scripted[S State] struct {
 	Label string
 	Rule  func(st S, s Seat) Mask

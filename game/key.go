@@ -21,6 +21,8 @@ type Key struct {
 	Seats   [8]uint16 // by seat: where it is in bits 0 to 7, what it has done in 8 to 11, its last action + 1 in 12 to 15
 	Left    uint64    // of things
 	Clock   uint32    // steps so far, and what else counts them
+	// Distinct says that seats differ in this episode by more than where they are and what they did.
+	Distinct bool
 }
 
 // The parts of Key.Seats.

@@ -78,6 +78,9 @@ type walker struct {
 
 func (b walker) Name() string { return b.name }
 
+// Reads returns that it looks at places, levels and food alone.
+func (walker) Reads() game.Reads { return 0 }
+
 func (b walker) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
 	var probs [actions]float32
 	b.probs(st.(*State), s, &probs)

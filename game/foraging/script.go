@@ -84,7 +84,8 @@ var _ script.Field = (*State)(nil)
 func (st *State) Key(dst *game.Key, reads game.Reads) bool {
 	*dst = game.Key{Episode: st.id, Left: uint64(st.left), Clock: uint32(st.T)}
 	for s := range st.g.c.Agents {
-		dst.Seats[s] = game.SeatKey(st.Pos[s], int(st.level[s]), st.Last[s])
+		dst.Seats[s] = game.SeatKey(st.Pos[s], 0, st.Last[s])
+		dst.Distinct = dst.Distinct || st.level[s] != st.level[0]
 	}
 	return st.g.c.Size <= 15 && reads&game.ReadsDone == 0
 }

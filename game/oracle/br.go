@@ -345,6 +345,9 @@ func (b *BR) sort(key *game.Key) {
 	for s, keep := range b.keep {
 		key.Seats[s] &= keep
 	}
+	if key.Distinct {
+		return
+	}
 	for s := range b.group {
 		for at := s; b.group[at] >= 0 && key.Seats[at] < key.Seats[b.group[at]]; at = b.group[at] {
 			key.Seats[at], key.Seats[b.group[at]] = key.Seats[b.group[at]], key.Seats[at]

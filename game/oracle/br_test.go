@@ -42,6 +42,7 @@ type twin struct {
 	pol   []game.Policy
 	gamma float64
 	memo  map[string]float64
+	whole bool // the last joint action matters
 }
 
 func (w *twin) value(st game.State) float64 {
@@ -49,8 +50,10 @@ func (w *twin) value(st game.State) float64 {
 		return 0
 	}
 	text, _ := st.AppendText(nil)
-	// The last joint action matters to nobody.
-	key, _, _ := strings.Cut(string(text), "last")
+	key := string(text)
+	if !w.whole {
+		key, _, _ = strings.Cut(key, "last")
+	}
 	if v, ok := w.memo[key]; ok {
 		return v
 	}
