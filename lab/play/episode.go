@@ -2,7 +2,6 @@ package play
 
 import (
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/hop-marl/hop/game"
@@ -16,7 +15,8 @@ func (o *Options) Seat(names []string, player func(s game.Seat) (rollout.Player,
 	o.Team = names
 	bots := true
 	for s, name := range names {
-		bots = bots && (game.Seat(s) == o.Human || slices.ContainsFunc(o.Game.Bots(), func(b game.BotInfo) bool { return b.Name == name }))
+		_, err := game.NewBot(o.Game, name)
+		bots = bots && (game.Seat(s) == o.Human || err == nil)
 	}
 	if bots && focal <= NoHuman {
 		return nil

@@ -267,7 +267,8 @@ func (sc *scene) seat(members []eval.Member, a Ask) error {
 }
 
 func isBot(g game.Game, name string) bool {
-	return slices.ContainsFunc(g.Bots(), func(b game.BotInfo) bool { return b.Name == name })
+	_, err := game.NewBot(g, name)
+	return err == nil
 }
 
 // open reads a checkpoint, unless its agents would take too much memory or another program

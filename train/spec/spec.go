@@ -15,6 +15,7 @@ import (
 	"github.com/hop-marl/hop/agent/imagine"
 	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
@@ -391,7 +392,15 @@ func (s *Spec) unknownBots(g game.Game) error {
 	bots := fmt.Sprintf("bots of %s (%s)", s.Game.Name, strings.Join(known, ", "))
 	check := func(path string, who []string, want string, also ...string) {
 		for _, name := range who {
-			if !slices.Contains(known, name) && !slices.Contains(also, name) && !strings.Contains(name, "#") {
+			if slices.Contains(also, name) || strings.Contains(name, "#") {
+				continue
+			}
+			var fault *script.Fault
+			switch _, err := game.NewBot(g, name); {
+			case errors.As(err, &fault):
+				errs = append(errs, config.Bad(path, who, want+"; "+fault.Error()))
+				return
+			case err != nil:
 				errs = append(errs, config.Bad(path, who, want+"; there is no "+name))
 				return
 			}
