@@ -84,7 +84,7 @@ def _create(size: int) -> tuple[int, str]:
         if os.name == "nt":
             _sweep(folder)
         try:
-            fd, path = tempfile.mkstemp(prefix="hop-bridge-", suffix=".mem", dir=folder)
+            fd, path = tempfile.mkstemp(prefix=f"hop-bridge-py{os.getpid()}-", suffix=".mem", dir=folder)
         except OSError as e:
             faults.append(str(e))
             continue

@@ -22,9 +22,9 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and forks are of 
 
 
 def memory_files():
-    """The files of shared memory that have a name."""
+    """The files of shared memory that Python made and that have a name; those that Go makes have no "py"."""
     folders = {"/dev/shm", tempfile.gettempdir()}
-    return sorted(f for d in folders for f in glob.glob(os.path.join(d, "hop-bridge-*.mem")))
+    return sorted(f for d in folders for f in glob.glob(os.path.join(d, "hop-bridge-py*.mem")))
 
 
 def alive(pid):
@@ -48,7 +48,7 @@ def ends(pid, seconds):
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    """No test may leave a named memory file behind. Those of other programs come and go."""
+    """No test may leave a named memory file behind."""
     before = set(memory_files())
     yield
     gc.collect()

@@ -50,8 +50,9 @@ def guest() -> _wire.Peer:
     return _wire.Peer([sys.executable, "-c", GUEST], env=env)
 
 
-def memory_files() -> set:
-    return {f for d in ("/dev/shm", tempfile.gettempdir()) for f in glob.glob(f"{d}/hop-bridge-*.mem")}
+def memory_files(pid: int) -> set:
+    """Files of shared memory that a process made and that have a name; tests run side by side."""
+    return {f for d in ("/dev/shm", tempfile.gettempdir()) for f in glob.glob(f"{d}/hop-bridge-py{pid}-*.mem")}
 
 
 def gone(pid: int, within: float = 1.5) -> bool:
@@ -70,11 +71,10 @@ def gone(pid: int, within: float = 1.5) -> bool:
 
 
 def test_a_host_and_its_guest_share_arrays():
-    before = memory_files()
     p = guest()
     assert p.call("echo", a=3) == {"a": 3}
     a = p.share(ARRAYS)
-    assert memory_files() <= before or os.name == "nt", "the file still has a name: a crash would leave it behind"
+    assert not memory_files(os.getpid()) or os.name == "nt", "the file still has a name: a crash would leave it behind"
     a["in"][:] = np.arange(15).reshape(3, 5)
     p.tick(1)
     assert (a["out"] == 2 * np.arange(15)).all() and a["flag"].dtype == bool
@@ -212,9 +212,9 @@ def test_ctrl_c_while_waiting_does_not_mix_up_answers():
 
 
 def test_a_full_disk_is_a_sentence_and_leaves_nothing():
-    before = memory_files()
     script = f"""
-import resource, sys
+import os, resource, sys
+print(os.getpid())
 sys.path[:0] = [{PATH!r}, {os.path.dirname(__file__)!r}]
 import test_wire
 p = test_wire.guest()
@@ -227,4 +227,4 @@ p.share(test_wire.ARRAYS)
 """
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
     assert "no room for 4.2 MB of shared memory" in out.stdout and "TMPDIR" in out.stdout, out
-    assert memory_files() <= before
+    assert not memory_files(int(out.stdout.split()[0]))
