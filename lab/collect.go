@@ -7,6 +7,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/train/prepare"
@@ -73,12 +74,16 @@ func (l *Lab) recording(c prepare.Collect, at Site) (dataset.Config, error) {
 			return cfg, Wrong(err, "--mix", c.Mix...)
 		}
 	}
-	for _, name := range c.Among {
+	among, err := stranger.Population(g, c.Among)
+	if err != nil {
+		return cfg, Wrong(err, "--among", c.Among...)
+	}
+	for _, name := range among {
 		if _, err := game.NewBot(g, name); err != nil {
 			return cfg, Wrong(err, "--among", c.Among...)
 		}
 	}
-	cfg.Among = c.Among
+	cfg.Among = among
 	if len(c.Team) > 0 {
 		members, err := Team(g, c.Team)
 		if err != nil {

@@ -77,6 +77,7 @@ type Standins struct {
 	ShareEnd float64  `yaml:"share_end" doc:"the probability at the end of the fade; -1: as share" range:"-1..1"`
 	Over     int      `yaml:"over" doc:"length of the fade; 0: the whole run" unit:"env steps" range:"0.."`
 	Teams    float64  `yaml:"teams" doc:"probability that an episode is one learner's among bots: in all other learners' places the first or the second of who, 0 to all of them the first" range:"0..1"`
+	Alike    float64  `yaml:"alike" doc:"probability that an episode, or a life of several, is one learner's among co-players who are all the same one of who" range:"0..1"`
 	Who      []string `yaml:"who" doc:"the population: bots, RUN#AGENT, or past for the run's own earlier checkpoints; drawn uniformly"`
 }
 
@@ -134,8 +135,14 @@ func (c Config) Validate(seats int, goals []string) error {
 	if w := c.Standins.Who; c.Standins.Teams > 0 && (len(w) < 2 || w[0] == "past" || w[1] == "past") {
 		bad("standins.who", w, "at least two, none of the first two past, because standins.teams is above 0")
 	}
-	if c.Standins.Share > 0 && len(c.Standins.Who) == 0 {
-		bad("standins.who", c.Standins.Who, "at least one, because standins.share is above 0")
+	if w := c.Standins.Who; c.Standins.Alike > 0 && slices.Contains(w, "past") {
+		bad("standins.who", w, "no past, because standins.alike is above 0")
+	}
+	if s := c.Standins; s.Teams+s.Alike > 1 {
+		bad("standins.alike", s.Alike, fmt.Sprintf("at most %g, because standins.teams is %[1]g short of 1", 1-s.Teams))
+	}
+	if s := c.Standins; len(s.Who) == 0 && (s.Share > 0 || s.Alike > 0) {
+		bad("standins.who", s.Who, "at least one, because standins.share or standins.alike is above 0")
 	}
 	return errors.Join(errs...)
 }

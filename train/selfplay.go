@@ -11,6 +11,7 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/store/runlog"
@@ -145,10 +146,13 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		}
 	}
 	var err error
-	if s.dealing, err = newDealing(s.spec.Seats, cfg.Envs, s.minds, cfg.Standins.Who, parts.Key); err != nil {
+	if s.cfg.Standins.Who, err = stranger.Population(parts.Game, cfg.Standins.Who); err != nil {
 		return nil, err
 	}
-	s.dealing.teams = newTeams(cfg.Standins.Teams, cfg.Envs, parts.Key)
+	if s.dealing, err = newDealing(s.spec.Seats, cfg.Envs, s.minds, s.cfg.Standins.Who, parts.Key); err != nil {
+		return nil, err
+	}
+	s.dealing.teams = newTeams(cfg.Standins.Teams, cfg.Standins.Alike, cfg.Envs, parts.Key)
 	s.guards = newGuards(s.minds)
 	if err := s.open(parts.Game); err != nil {
 		return nil, err
@@ -159,7 +163,7 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		}
 		s.imagine.Share(s.cores)
 	}
-	if s.strangers, err = newStrangers(cfg, parts); err != nil {
+	if s.strangers, err = newStrangers(s.cfg, parts); err != nil {
 		return nil, err
 	}
 	return s, s.hire()

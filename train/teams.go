@@ -8,18 +8,20 @@ import (
 
 // teams deals whole teams: in some episodes one learner meets bots in all other
 // learners' places, 0 to all of them the first of the population and the rest
-// the second. Stand-ins that are drawn one by one hardly ever make such a team.
+// the second, or all of them the same one. Stand-ins that are drawn one by one hardly ever
+// make such a team.
 type teams struct {
-	share float64
+	share float64    // of two kinds
+	alike float64    // of one
 	rand  []rng.Rand // [N]
 	dealt []bool     // [N] the episode that starts is of that kind
 }
 
-func newTeams(share float64, envs int, key rng.Key) *teams {
-	if share == 0 {
+func newTeams(share, alike float64, envs int, key rng.Key) *teams {
+	if share == 0 && alike == 0 {
 		return nil
 	}
-	return &teams{share, key.Child("team").Rands("env", envs), make([]bool, envs)}
+	return &teams{share, alike, key.Child("team").Rands("env", envs), make([]bool, envs)}
 }
 
 // deal chooses for the episode that starts in env n.
@@ -31,16 +33,22 @@ func (t *teams) deal(d *dealing, n int) {
 			learners = append(learners, a)
 		}
 	}
-	if t.dealt[n] = r.Float64() < t.share && len(learners) > 1; !t.dealt[n] {
+	u := r.Float64()
+	if t.dealt[n] = u < t.share+t.alike && len(learners) > 1; !t.dealt[n] {
 		return
 	}
 	order := make([]int, len(learners))
 	r.Perm(order)
-	first := r.IntN(len(learners))
+	first, kind := r.IntN(len(learners)), int16(0)
+	if u >= t.share {
+		kind = int16(r.IntN(d.who))
+	}
 	for i, at := range order {
 		switch who := &d.choice[learners[at]][n]; {
 		case i == 0:
 			*who = own
+		case u >= t.share:
+			*who = kind
 		case i <= first:
 			*who = 0
 		default:

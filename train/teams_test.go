@@ -15,7 +15,7 @@ func TestTeamsAreOneLearnerAmongBots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.teams = newTeams(0.5, 1, rng.New(1))
+	d.teams = newTeams(0.5, 0, 1, rng.New(1))
 	for a := range d.learns {
 		d.learns[a] = true
 	}

@@ -78,7 +78,7 @@ func (p *watcher) EpisodeOver(v *rollout.View, n int) { p.beliefs.Over(v, n, p.i
 // Players returns a player for each worker: one that plans, or that plays by the
 // network alone.
 func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) {
-	if m.cfg.Search.Kind == "none" && m.cfg.Leaf.Kind == "net" {
+	if m.cfg.Leaf.Kind == "net" && (m.cfg.Search.Kind == "none" || m.cfg.Search.When == "play" && !m.frozen) {
 		return learner.Workers(workers, func() rollout.Player { return m.networkPlayer(envs) }), nil
 	}
 	var players []rollout.Player

@@ -123,7 +123,9 @@ func (b *beliefs) write(dst []float32, v *rollout.View, n int, x *Inferred) {
 		row := dst[b.sees.place(v.Rollout, a, v.T, n)*width:][:width]
 		for g, p := range b.At(n, j) {
 			if g == b.shape.doubt {
-				row[width-1] = float32(p)
+				if row[width-1] = float32(p); x.Present {
+					row[width-1] = 1
+				}
 				continue
 			}
 			for i, f := range x.of(b.sees.at(n, j), g) {

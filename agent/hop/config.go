@@ -33,6 +33,7 @@ type Goals struct {
 	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); a class of states (HOP+; needs models.vae with discrete goals); or whatever a sequence model has read from all the episodes among them, who they are included (needs models.sequence)" oneof:"none|hand|latent|classes|context"`
 	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
 	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lifetimes" range:"-1..1" when:"hand|latent|classes|context"`
+	Life       int     `yaml:"life" doc:"episodes of a lifetime among the same co-players while agents learn; 0: one without end" unit:"episodes" range:"0..100000" when:"context"`
 	Read       bool    `yaml:"read" doc:"the agent's network reads what the others want: the posterior while playing, the drawn goals while searching" when:"hand|latent|classes|context"`
 	Selector   string  `yaml:"selector" doc:"which later state was a step's subgoal, the one of the highest or of the lowest value" oneof:"optimistic|conservative" when:"latent|classes"`
 	Ahead      int     `yaml:"ahead" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000" when:"latent|classes"`
@@ -55,6 +56,7 @@ type MOA struct {
 type Search struct {
 	search.Config `yaml:",inline"`
 	Dynamics      string `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
+	When          string `yaml:"when" doc:"always; or in play alone: agents that learn act by their network, which PPO teaches, and those that play what was learnt plan with it" oneof:"always|play"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 
@@ -75,7 +77,7 @@ func Default() Config {
 		},
 		Belief: belief.Default(),
 		MOA:    MOA{moa.Default(), moa.DefaultLearning(), 2},
-		Search: Search{Config: search.Default(), Dynamics: "rules", Others: "model"},
+		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Others: "model"},
 		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 	}
 }
@@ -99,7 +101,8 @@ func (c Config) shape(spec game.Spec, m pretrained.Models) shape {
 		n, features = len(spec.Goals), len(spec.Goals)
 	case g.Kind == "context" && m.Sequence != nil:
 		n = len(m.Sequence.Given())
-		features = m.Sequence.Width + n
+		features = m.Sequence.ReadLen() + n
+		n = max(1, n) // without types: whatever has been read
 	case m.VAE == nil:
 	case g.Kind == "classes":
 		n = m.VAE.ClassCount(maxClasses + 1)
@@ -203,6 +206,10 @@ func (c *Config) Validate() error {
 	}
 	if c.Search.Kind == "none" && c.Own != "ppo" {
 		errs = append(errs, config.Bad("own", c.Own, "ppo, because search.kind is none and there is no search to learn from"))
+	}
+	if c.Search.When == "play" && (c.Own != "ppo" || c.Leaf.Kind != "net") {
+		part(config.Bad("when", c.Search.When, "always, because own is "+c.Own+" and leaf.kind is "+c.Leaf.Kind+
+			": in play alone plans who learns by PPO (own ppo) and evaluates leaves by that network (leaf.kind net)"), "search")
 	}
 	if c.Search.Dynamics == "world" && c.Leaf.scripted() {
 		part(config.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is world and scripts need the true rules"), "leaf")

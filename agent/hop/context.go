@@ -36,7 +36,8 @@ type contexts struct {
 	sees           *visible
 	within, across bool    // as of beliefs: what is read counts in the running episode; and in those after it
 	odds           float64 // factor on the odds of acting at random: a planner's own doubt in place of the lifetimes'
-	types          []int32 // [hypotheses] each type's number in the population
+	types          []int32 // [hypotheses] each type's number in the population; noType alone: whatever has been read
+	life           *int    // episodes of a life; 0: one without end
 	random         int     // the number of acting at random among the model's types; -1: it knows none
 
 	x      *Inferred // its Mean is the contexts that the heads are given, [N][others][Width]
@@ -53,19 +54,26 @@ const (
 	firstStep
 )
 
+// noType is the number of no type.
+const noType = -1
+
 func newContexts(m *Mind) (*contexts, error) {
 	s := m.models.Sequence
 	if head := s.Head; !reflect.DeepEqual(head, m.cfg.MOA.Config) {
 		return nil, fmt.Errorf("hop: models.sequence predicts actions by the net %+v, moa.* says %+v; train it with the spec's net, such as "+
 			"--set model.head.hidden=[64,64] --set model.head.distances=false", head, m.cfg.MOA.Config)
 	}
-	if who := m.population.names; !slices.Equal(s.Kinds, who) {
+	if who := m.population.names; !s.Untyped && !slices.Equal(s.Kinds, who) {
 		return nil, fmt.Errorf("hop: models.sequence knows the types %v, the agent takes its co-players to be of %v; record the lifetimes "+
 			"that it learns from among them, such as with hop collect --population", s.Kinds, who)
 	}
 	w := &contexts{
 		model: s, params: m.models.Lifetimes, sees: m.sees, within: m.cfg.Belief.Within, across: m.cfg.Belief.Across,
-		odds: 1, types: s.Given(), random: s.KindOf(sequence.Random),
+		odds: 1, types: s.Given(), random: s.KindOf(sequence.Random), life: &m.cfg.Goals.Life,
+	}
+	if s.Untyped {
+		w.types = []int32{noType}
+		return w, nil
 	}
 	if len(w.types) == 0 {
 		return nil, errors.New("hop: models.sequence knows nobody but those who act at random; record lifetimes among more types")
@@ -87,14 +95,15 @@ func (w *contexts) doubt(p float64) {
 }
 
 // features returns how many numbers say what a co-player is: its context, then the type, one-hot.
-func (w *contexts) features() int { return w.model.Width + len(w.types) }
+func (w *contexts) features() int { return w.model.Act.GoalLen }
 
 // Remember begins lifetimes in envs copies.
 func (w *contexts) Remember(x *Inferred, envs int) {
-	n, width, h := envs*len(w.sees.others), w.model.Width, len(w.types)
-	w.x, w.mem, w.waits, w.seen = x, w.model.Memory(n), make([]byte, n), make([]float32, n*w.sees.spec.Obs.Len())
+	n, width, h := envs*len(w.sees.others), w.model.ReadLen(), len(w.types)
+	w.x, w.mem, w.waits, w.seen = x, w.model.Memory(w.params, n), make([]byte, n), make([]float32, n*w.sees.spec.Obs.Len())
 	w.likely = make([]float32, n*len(w.model.Kinds))
 	x.Mean, x.Spread, x.Belief, x.Alike = make([]float32, n*width), make([]float32, n*width), make([]float64, n*(h+1)), ADecision
+	x.Present = w.types[0] == noType
 	x.fit(n, h, w.features())
 	w.weigh(w.model.Work())
 }
@@ -110,7 +119,7 @@ func (w *contexts) weigh(ws *sequence.Work) {
 
 // hold writes what follows from the context at a place: features and belief.
 func (w *contexts) hold(at int) {
-	context, _ := w.x.point(at, w.model.Width)
+	context, _ := w.x.point(at, w.model.ReadLen())
 	for g := range w.types {
 		w.write(w.x.of(at, g), context, g)
 	}
@@ -121,6 +130,10 @@ func (w *contexts) hold(at int) {
 // posterior writes how likely a co-player is of each type; the last number is that it acts at
 // random. A prior that is not the lifetimes' own multiplies the odds, by Bayes' rule.
 func (w *contexts) posterior(dst []float64, likely []float32) {
+	if w.types[0] == noType {
+		dst[0], dst[1] = 1, 0
+		return
+	}
 	for g, t := range w.types {
 		dst[g] = float64(likely[t])
 	}
@@ -139,8 +152,8 @@ func (w *contexts) posterior(dst []float64, likely []float32) {
 // write writes the features of a context and a type; -1: of no type.
 func (w *contexts) write(dst, context []float32, g int) {
 	clear(dst[:w.features()])
-	if copy(dst, context); g >= 0 {
-		dst[w.model.Width+g] = 1
+	if copy(dst, context); g >= 0 && w.types[g] != noType {
+		dst[w.model.ReadLen()+g] = 1
 	}
 }
 
@@ -158,7 +171,7 @@ func (w *contexts) row(ro *batch.Rollout, a agent.ID, t, n int) []float32 {
 	}
 	place := w.sees.place(ro, a, t, n)
 	row, sum := ro.GoalAt(slot)[place*width:(place+1)*width], float32(0)
-	for _, b := range row[w.model.Width:] {
+	for _, b := range row[w.model.ReadLen():] {
 		sum += b
 	}
 	if sum < 0.5 { // somebody else played in its place
@@ -186,7 +199,7 @@ func (w *contexts) Trajectories(ro *batch.Rollout) (kept []trajectory) {
 func (w *contexts) Label(dst []float32, ro *batch.Rollout, list []trajectory, _ float64, r *rng.Rand) []agent.Stat {
 	for _, p := range list {
 		u, which := r.Float64(), -1 // acts at random
-		for g, b := range w.row(ro, p.agent, p.hi-1, p.env)[w.model.Width:][:len(w.types)] {
+		for g, b := range w.row(ro, p.agent, p.hi-1, p.env)[w.model.ReadLen():][:len(w.types)] {
 			if u -= float64(b); u < 0 {
 				which = g
 				break
@@ -194,9 +207,12 @@ func (w *contexts) Label(dst []float32, ro *batch.Rollout, list []trajectory, _ 
 		}
 		for t := p.lo; t < p.hi; t++ {
 			row := w.row(ro, p.agent, t, p.env)
-			w.write(dst, row[:w.model.Width], which)
+			w.write(dst, row[:w.model.ReadLen()], which)
 			known := 1 - row[len(row)-1]
-			for k := range w.model.Width {
+			if w.types[0] == noType {
+				known = 1
+			}
+			for k := range w.model.ReadLen() {
 				dst[k] /= max(known, 1e-6)
 			}
 			dst = dst[w.features():]
@@ -228,7 +244,7 @@ func (w *contexts) Load(f *safetensors.File, prefix string, weights bool) error 
 	if err == nil && (len(waits) != len(w.waits) || len(waits) > 0 && slices.Max(waits) > firstStep) {
 		err = fmt.Errorf("hop: loading %swaits: made for another number of envs, or damaged", prefix)
 	}
-	if err = cmp.Or(w.mem.Load(f, prefix+"memory/"), f.Float32(w.x.Mean, prefix+"context", len(w.x.Mean)),
+	if err = cmp.Or(w.mem.Load(w.params, f, prefix+"memory/"), f.Float32(w.x.Mean, prefix+"context", len(w.x.Mean)),
 		f.Float32(w.seen, prefix+"seen", len(w.seen)), err); err != nil {
 		return err
 	}
@@ -241,7 +257,7 @@ func (w *contexts) Load(f *safetensors.File, prefix string, weights bool) error 
 func (w *contexts) Inference(envs int) Inference {
 	n := envs * len(w.sees.others)
 	f := &contextInference{
-		w: w, ws: w.model.Work(), places: make([]int, 0, n), some: make([]float32, n*w.model.Width),
+		w: w, ws: w.model.Work(), places: make([]int, 0, n), some: make([]float32, n*w.model.ReadLen()),
 		likely: make([]float32, n*len(w.model.Kinds)), goal: w.model.Goal.Work(1), probs: make([]float32, len(w.model.Goals)+1),
 	}
 	f.ws.Room(n)
@@ -273,7 +289,7 @@ func (f *contextInference) Infer(v *rollout.View, envs []int32) {
 			at, there := w.sees.at(n, j), v.Alive[v.Slot(a, v.T, n)]
 			seen := w.seen[at*width : (at+1)*width]
 			if start {
-				f.begin(at)
+				f.begin(at, v.EpisodeOf(n))
 			}
 			if w.waits[at] != nothing {
 				f.ws.Add(sequence.Token{
@@ -299,11 +315,11 @@ func (f *contextInference) Infer(v *rollout.View, envs []int32) {
 	}
 }
 
-// begin starts an episode at a place. The step before it is over unseen: nobody is there to
-// see what comes of an episode's last one.
-func (f *contextInference) begin(at int) {
+// begin starts an episode at a place, or a life. The step before it is over unseen: nobody is
+// there to see what comes of an episode's last one.
+func (f *contextInference) begin(at, episode int) {
 	f.w.waits[at] = nothing
-	if !f.w.across || !f.w.model.Across {
+	if life := *f.w.life; !f.w.across || !f.w.model.Across || life > 0 && episode%life == 0 {
 		f.w.mem.Forget(at)
 	}
 	f.hold(append(f.places[len(f.places):], at))
@@ -311,7 +327,7 @@ func (f *contextInference) begin(at int) {
 
 // hold gives the heads what has been read at some places.
 func (f *contextInference) hold(places []int) {
-	w, d, k := f.w, f.w.model.Width, len(f.w.model.Kinds)
+	w, d, k := f.w, f.w.model.ReadLen(), len(f.w.model.Kinds)
 	for i, at := range places {
 		copy(w.x.Mean[at*d:(at+1)*d], w.mem.At(at))
 		copy(f.some[i*d:(i+1)*d], w.mem.At(at))
@@ -336,7 +352,7 @@ func (f *contextInference) Explain(n, j, _ int) []Word {
 	if len(goals) == 0 || w.waits[at] == nothing {
 		return []Word{{"some goal", 1}}
 	}
-	context, _ := w.x.point(at, w.model.Width)
+	context, _ := w.x.point(at, w.model.ReadLen())
 	f.goal.Predict(w.params, w.seen[at*width:(at+1)*width], context, f.probs)
 	sum := float32(0)
 	for _, p := range f.probs[:len(goals)] {

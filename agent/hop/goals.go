@@ -47,6 +47,7 @@ type Inferred struct {
 	Last     []int32   // [N][others] hypothesis that an episode counts for if it ends now, or game.NoGoal, for ByInference
 	Counts   Counts    // what beliefs count of an episode that is over
 	Alike    Alike     // how long what is drawn for a hypothesis stays the same
+	Present  bool      // there are no hypotheses: doubt's place says that a co-player is there
 
 	features int  // of one hypothesis
 	each     int  // of all hypotheses about one co-player; 0: they never change

@@ -63,6 +63,11 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 	if len(b.Agents()) != 1 {
 		return nil, errors.New("hop: an agent that plans needs a brain of its own; use train.brains [0,1,2,3]")
 	}
+	return newMind(c, g, models, b, b.Agents()[0], scale, key)
+}
+
+// newMind returns the mind of one agent of a brain.
+func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me agent.ID, scale float64, key rng.Key) (*Mind, error) {
 	if b.Model.LSTM > 0 {
 		return nil, config.Bad("actor.lstm", b.Model.LSTM, "0, because a search evaluates single states")
 	}
@@ -74,7 +79,7 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 		return nil, err
 	}
 	m := &Mind{
-		cfg: c, models: models, sees: newVisible(spec, b.Agents()[0]), population: newPopulation(c.population(models)),
+		cfg: c, models: models, sees: newVisible(spec, me), population: newPopulation(c.population(models)),
 		shape: c.shape(spec, models), goalLen: c.GoalLen(spec, models), inferred: &Inferred{}, predictions: &predictions{},
 		rand: key.Child("moa").Rand(), search: c.Search.Resolve(len(spec.Actions)), cacheLog: cacheLog,
 	}
@@ -144,6 +149,11 @@ func (m *Mind) Unwrap() learner.Mind { return m.own.brain }
 // Remember prepares what is remembered of envs copies.
 func (m *Mind) Remember(envs, steps int) {
 	m.own.brain.Remember(envs, steps)
+	m.remember(envs)
+}
+
+// remember prepares what is remembered beside the own network.
+func (m *Mind) remember(envs int) {
 	m.goals.play.Remember(m.inferred, envs)
 	m.beliefs.Remember(envs)
 	m.predictions.remember(envs, m.sees, m.shape)
@@ -165,7 +175,7 @@ func (m *Mind) InImagination(envs int) (learner.Mind, func()) {
 // action that the search finds best.
 func (m *Mind) Freeze(greedy bool) {
 	m.own.brain.Freeze(greedy)
-	m.frozen = true
+	m.frozen, m.cfg.Goals.Life = true, 0
 	switch {
 	case !greedy || m.search.Act == "prior":
 	case m.search.Act == "mixed":
@@ -188,6 +198,9 @@ func (m *Mind) Predictions() (learner.Predict, error) {
 	}
 	return m.others.single(m.cfg.Goals.Kind != "none"), nil
 }
+
+// Trial returns how many episodes a lifetime has while it learns; 0: that is not said.
+func (m *Mind) Trial() int { return m.cfg.Goals.Life }
 
 // Agents returns whose mind it is.
 func (m *Mind) Agents() []agent.ID { return m.own.brain.Agents() }
@@ -235,4 +248,5 @@ var (
 	_ learner.Acquainted        = (*Mind)(nil)
 	_ learner.Swapper           = (*Mind)(nil)
 	_ learner.Searching         = (*Mind)(nil)
+	_ learner.Trials            = (*Mind)(nil)
 )

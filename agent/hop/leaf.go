@@ -105,8 +105,8 @@ func (l *leaves) readGoals(q *search.Query) ([]float32, uint64) {
 		name, _ := l.drawn.of(q.Tree, j)
 		if int(name) == l.shape.doubt {
 			dst[l.shape.width-1] = 1
-		} else {
-			copy(dst, l.drawn.features(q.Tree, j))
+		} else if copy(dst, l.drawn.features(q.Tree, j)); l.drawn.inferred.Present {
+			dst[l.shape.width-1] = 1
 		}
 		return name
 	})

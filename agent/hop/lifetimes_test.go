@@ -48,6 +48,7 @@ func reads(t *testing.T, history string) (game.Game, *contexts) {
 	}
 	return g, &contexts{
 		model: m, params: p, sees: newVisible(spec, 0), within: true, across: true, odds: 1, types: m.Given(), random: m.KindOf(sequence.Random),
+		life: new(int),
 	}
 }
 

@@ -11,18 +11,24 @@ import (
 type networkPlayer struct {
 	watcher
 	own     *ppo.Player
-	goalLen int // numbers that it reads about goals
+	goalLen int  // numbers that it reads about goals
+	learns  bool // what it plays is learnt from: nobody looks at what it predicts
 }
 
 func (m *Mind) networkPlayer(envs int) *networkPlayer {
-	p := &networkPlayer{m.watcher(envs), m.own.brain.Player(m.sees.me, envs), m.goalLen}
+	p := &networkPlayer{m.watcher(envs), m.own.brain.Player(m.sees.me, envs), m.goalLen, !m.frozen}
 	p.own.Goals = make([]float32, envs*m.goalLen)
 	return p
 }
 
 // Act infers, predicts and chooses.
 func (p *networkPlayer) Act(v *rollout.View, envs []int32) {
-	p.Watch(v, envs)
+	if p.learns && p.inferred.Belief != nil { // beliefs do not follow from predictions
+		p.goals.Infer(v, envs)
+		p.beliefs.Update(v, envs, p.inferred, p.predictions)
+	} else {
+		p.Watch(v, envs)
+	}
 	p.Choose(v, envs)
 }
 

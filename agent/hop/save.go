@@ -10,7 +10,11 @@ import (
 
 // Save adds everything to f under prefix.
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
-	own := m.own.brain.Save(f, prefix)
+	return cmp.Or(m.own.brain.Save(f, prefix), m.save(f, prefix))
+}
+
+// save adds everything but the own network.
+func (m *Mind) save(f *safetensors.File, prefix string) error {
 	m.others.model.Save(f, prefix+"moa/")
 	models := m.models.Save(f)
 	m.goals.save.Save(f, prefix+"goals/")
@@ -24,13 +28,18 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 		}
 	}
 	f.PutBytes(prefix+"predicted", made)
-	return cmp.Or(own, models, beliefs, stream)
+	return cmp.Or(models, beliefs, stream)
 }
 
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	if err := cmp.Or(m.own.brain.Load(f, prefix), m.others.model.Load(f, prefix+"moa/"), m.goals.save.Load(f, prefix+"goals/", false),
+	return cmp.Or(m.own.brain.Load(f, prefix), m.load(f, prefix))
+}
+
+// load restores what save stored.
+func (m *Mind) load(f *safetensors.File, prefix string) error {
+	if err := cmp.Or(m.others.model.Load(f, prefix+"moa/"), m.goals.save.Load(f, prefix+"goals/", false),
 		belief.Load(f, prefix+"beliefs", m.beliefs.held)); err != nil {
 		return err
 	}
@@ -51,5 +60,10 @@ func (m *Mind) Load(f *safetensors.File, prefix string) error {
 // LoadWeights restores the networks alone, to play.
 func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.goals.save.Load(f, prefix+"goals/", true), m.others.model.Load(f, prefix+"moa/"))
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.loadWeights(f, prefix))
+}
+
+// loadWeights restores the networks beside the own one.
+func (m *Mind) loadWeights(f *safetensors.File, prefix string) error {
+	return cmp.Or(m.goals.save.Load(f, prefix+"goals/", true), m.others.model.Load(f, prefix+"moa/"))
 }

@@ -120,6 +120,40 @@ func Of(g game.Game, word string) (string, error) {
 	return in, nil
 }
 
+// Most is how many of a split a population has at most: datasets count types in bytes.
+const Most = 120
+
+// Population returns names with those of a split in place of its name and version, such as train@1:
+// of the co-players Most, evenly spread over the list, and the game's bots.
+func Population(g game.Game, names []string) (list []string, err error) {
+	add := func(name string) {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, name := range names {
+		if !strings.Contains(name, "@") || strings.Contains(name, "#") {
+			add(name)
+			continue
+		}
+		split, err := Parse(name)
+		if err != nil {
+			return nil, err
+		}
+		_, texts, err := List(g, split)
+		if err != nil {
+			return nil, err
+		}
+		for i, n := 0, min(len(texts), Most-len(g.Bots())); i < n; i++ {
+			add(texts[i*len(texts)/n])
+		}
+		for _, b := range g.Bots() {
+			add(b.Name)
+		}
+	}
+	return list, nil
+}
+
 // Sum returns what a list's version stands for.
 func Sum(list []string) string {
 	h := sha256.Sum256([]byte(strings.Join(list, "\n")))

@@ -26,6 +26,27 @@ type Config struct {
 	Act      string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
 	Separate bool   `yaml:"separate" doc:"policy and value have layers of their own instead of sharing them"`
 	LSTM     int    `yaml:"lstm" doc:"width of an LSTM after the layers; 0: none" range:"0..1024"`
+
+	Turn      bool `yaml:"turn" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it, where the game can be turned: what is learnt in one corner is known in all"`
+	Unordered bool `yaml:"unordered" doc:"tell co-players apart by who they are, not by their places, where observations allow it: equals are interchangeable"`
+	Distances bool `yaml:"distances" doc:"also read how far everyone walks, around blocks, to the things nearest to oneself and to each co-player, which moves lead there and how many steps will be left: a function of the observation"`
+}
+
+// For returns the settings for a game's observations, of seats and actions of those names: boards
+// are turned, and co-players told apart by what is said of them, where that can be.
+func (c Config) For(l frame.Layout, seats, horizon int, actions []string) Config {
+	if len(l.Planes) == 0 {
+		c.Frame = frame.Board
+	}
+	means := l.Meaning(seats, horizon, actions)
+	c.Turn = c.Turn && means.CanTurn(l.Input())
+	c.Unordered = c.Unordered && means.CanForgetOrder(l.Input()) && l.Features == 0 // which may say something of each
+	return c
+}
+
+// SenseOf returns what a frame makes of such observations.
+func (c Config) SenseOf(l frame.Layout, seats, horizon int, actions []string) frame.Sense {
+	return frame.Sense{Turn: c.Turn, Unordered: c.Unordered, Distances: c.Distances}.Of(l, seats, horizon, actions)
 }
 
 // Default returns a dense network of two layers of 64 in the ego frame.

@@ -39,6 +39,8 @@ type Config struct {
 	Heads   int        `yaml:"heads" doc:"heads of a block; they divide width" range:"1..64"`
 	Up      int        `yaml:"up" doc:"width between the two dense layers of a block" range:"1..4096"`
 	Window  int        `yaml:"window" doc:"tokens that a token can read in each block" unit:"tokens" range:"1..4096"`
+	Code    int        `yaml:"code" doc:"numbers of the code that the heads read in place of the context, as small as what there is to know of a co-player; 0: they read the context itself" range:"0..1024"`
+	Untyped bool       `yaml:"untyped" doc:"the action's head is never given the type of who acts: what was read must say all"`
 	Head    moa.Config `yaml:"head"`
 }
 
@@ -54,6 +56,9 @@ func (c Config) Validate() error {
 	errs := []error{config.Check(c), config.At(c.Head.Validate(), "head", nil)}
 	if c.Heads > 0 && c.Width%c.Heads != 0 {
 		errs = append(errs, config.Bad("heads", c.Heads, fmt.Sprintf("a divisor of width, which is %d", c.Width)))
+	}
+	if c.Code > 0 && c.History == "none" {
+		errs = append(errs, config.Bad("code", c.Code, "0, because history is none and there is no context to be coded"))
 	}
 	if c.Head.History != 0 {
 		errs = append(errs, config.Bad("head.history", c.Head.History, "0, because the context is the history"))
@@ -81,6 +86,14 @@ func (in Input) Given() (list []int32) {
 	return list
 }
 
+// Given returns the kinds that the action's head may be given, by number; none if it never is.
+func (m *Model) Given() []int32 {
+	if m.Untyped {
+		return nil
+	}
+	return m.Input.Given()
+}
+
 // Model is the network's layers. Its weights are elsewhere.
 type Model struct {
 	Input
@@ -92,7 +105,16 @@ type Model struct {
 	embed nn.Dense // and to the width
 	net   nn.Transformer
 	gru   nn.GRU
+	code  nn.Dense // the context to its code
 	kind  nn.Dense
+}
+
+// ReadLen returns how many numbers the heads read of what was read: the code's, or the context's.
+func (c Config) ReadLen() int {
+	if c.Code > 0 {
+		return c.Code
+	}
+	return c.Width
 }
 
 // ActPrefix is where the weights of the action's head lie.
@@ -114,19 +136,22 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	}
 	m, p := &Model{Input: in, Config: c}, &nn.Params{}
 	of := in.Input
-	of.GoalLen = c.Width + len(in.Given())
+	of.GoalLen = c.ReadLen() + len(m.Given())
 	var err error
 	if m.Act, err = moa.On(p, ActPrefix, c.Head, of); err != nil {
 		return nil, nil, err
 	}
-	of.GoalLen, of.Actions, of.LegalAt, of.LastAt = c.Width, len(in.Goals)+1, -1, -1
+	of.GoalLen, of.Actions, of.LegalAt, of.LastAt = c.ReadLen(), len(in.Goals)+1, -1, -1
 	if m.Goal, err = moa.On(p, "goal/", c.Head, of); err != nil {
 		return nil, nil, err
 	}
 	if c.History != "none" {
 		m.first = p.Dense("first", m.cols(), 2*c.Width, nn.ReLU)
 		m.embed = p.Dense("embed", 2*c.Width, c.Width, nn.None)
-		m.kind = p.Dense("kind", c.Width, len(in.Kinds), nn.None, nn.Orthogonal(0.01))
+		if c.Code > 0 {
+			m.code = p.Dense("code", c.Width, c.Code, nn.Tanh)
+		}
+		m.kind = p.Dense("kind", c.ReadLen(), len(in.Kinds), nn.None, nn.Orthogonal(0.01))
 	}
 	switch c.History {
 	case "attention":
@@ -153,6 +178,9 @@ func (m *Model) Describe(p *nn.Params) string {
 	}
 	if m.History != "none" && !m.Across {
 		s += ", forgets at an episode's start"
+	}
+	if m.Code > 0 {
+		s += fmt.Sprintf(", a code of %d numbers", m.Code)
 	}
 	return s + fmt.Sprintf(", %d weights", p.Len())
 }

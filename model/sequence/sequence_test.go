@@ -15,10 +15,15 @@ import (
 	"github.com/hop-marl/hop/num/safetensors"
 )
 
-// toy is a model of agents that see three numbers and have two actions.
+// toy is a model of agents that see three numbers and have two actions; "gru code" is a GRU whose
+// heads read a code.
 func toy(t testing.TB, history string) (*Model, *nn.Params) {
 	t.Helper()
 	c := Default()
+	history, coded := strings.CutSuffix(history, " code")
+	if coded {
+		c.Code, c.Untyped = 3, history == "gru"
+	}
 	c.History, c.Width, c.Heads, c.Up, c.Window = history, 8, 2, 8, 6
 	c.Head = moa.Config{Net: "dense", Frame: "board", Hidden: []int{8, 8}}
 	in := Input{Input: moa.Input{Input: frame.Input{Rest: 3}, Actions: 2, LegalAt: -1, LastAt: -1, Seats: 2},
@@ -45,7 +50,7 @@ func some(m *Model, n, steps int) *Lives {
 }
 
 func TestGradientsOfEveryHead(t *testing.T) {
-	for _, history := range []string{"attention", "gru", "none"} {
+	for _, history := range []string{"attention", "gru", "none", "gru code", "attention code"} {
 		t.Run(history, func(t *testing.T) {
 			m, p := toy(t, history)
 			for i := range p.W { // heads start small: nothing would be seen behind them
@@ -55,6 +60,9 @@ func TestGradientsOfEveryHead(t *testing.T) {
 			}
 			l, ws := some(m, 3, 9), m.Work()
 			part, known := []int32{2, 0, 1}, []int32{-1, 0, 1}
+			if m.Untyped {
+				known = nil
+			}
 			ws.load(l, part, known)
 			nntest.Check(t, nntest.Model{
 				Params: []*nn.Params{p},
@@ -76,7 +84,7 @@ func TestGradientsOfEveryHead(t *testing.T) {
 // What is read token by token, kept by place and, in the middle, in a file, gives the
 // predictions of the whole history.
 func TestReadingInPlayEqualsTheWholeHistory(t *testing.T) {
-	for _, history := range []string{"attention", "gru"} {
+	for _, history := range []string{"attention", "gru", "gru code"} {
 		m, p := toy(t, history)
 		l := some(m, 3, 20)
 		part, width := []int32{0, 1, 2}, m.Act.GoalLen
@@ -84,7 +92,7 @@ func TestReadingInPlayEqualsTheWholeHistory(t *testing.T) {
 		m.Work().Each(p, l, part, func(row int, by Predicted) {
 			want = append(want, slices.Concat([]float32(by.Action), []float32(by.Kind)))
 		})
-		mem, ws, head := m.Memory(5), m.Work(), m.Act.Work(1)
+		mem, ws, head := m.Memory(p, 5), m.Work(), m.Act.Work(1)
 		ws.Room(4)
 		for _, i := range part {
 			place := int(i) + 1
@@ -93,7 +101,7 @@ func TestReadingInPlayEqualsTheWholeHistory(t *testing.T) {
 			ws.Read(p, mem, []int{place})
 			mem.Forget(place)
 			for row := int(l.Rows.Seqs[i].Lo); row < int(l.Rows.Seqs[i].Hi); row++ {
-				goal := append(slices.Clone(mem.At(place)), make([]float32, width-m.Width)...)
+				goal := append(slices.Clone(mem.At(place)), make([]float32, width-m.ReadLen())...)
 				head.Reset()
 				head.AddFrom(&l.Rows.X, row, goal)
 				head.Forward(p)
@@ -115,8 +123,8 @@ func TestReadingInPlayEqualsTheWholeHistory(t *testing.T) {
 				if row == int(l.Rows.Seqs[i].Lo)+7 {
 					f := &safetensors.File{}
 					mem.Save(f, "m/")
-					mem = m.Memory(5)
-					if err := mem.Load(f, "m/"); err != nil {
+					mem = m.Memory(p, 5)
+					if err := mem.Load(p, f, "m/"); err != nil {
 						t.Fatal(err)
 					}
 				}

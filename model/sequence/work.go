@@ -29,7 +29,9 @@ type Work struct {
 	u, du   []float32 // [tokens][2 Width] of a token
 	emb     []float32 // [tokens][Width] what the history reads
 	y, dy   []float32 // [tokens][Width] outputs, views or copies
-	ctx, dc []float32 // [rows][Width]
+	ctx, dc []float32 // [rows][Width] contexts
+	read    []float32 // [rows][ReadLen] what the heads read of them: their codes, or they themselves
+	dread   []float32
 	dkind   []float32
 	legal   []bool
 	target  []int32
@@ -54,6 +56,9 @@ func (ws *Work) grow(rows, tokens, longest int) {
 		ws.kind = nn.NewCategorical(len(m.Kinds), rows)
 		ws.Kind, ws.dkind = make(nn.Logits, rows*len(m.Kinds)), make([]float32, rows*len(m.Kinds))
 		ws.ctx, ws.dc = make([]float32, rows*m.Width), make([]float32, rows*m.Width)
+		if ws.read, ws.dread = ws.ctx, ws.dc; m.Code > 0 {
+			ws.read, ws.dread = make([]float32, rows*m.Code), make([]float32, rows*m.Code)
+		}
 		ws.legal, ws.at = make([]bool, rows*m.Actions), make([]int32, rows)
 		ws.target, ws.goals, ws.kinds = make([]int32, rows), make([]int32, rows), make([]int32, rows)
 	}
@@ -95,7 +100,7 @@ func (ws *Work) load(l *Lives, part []int32, known []int32) {
 		}
 		clear(ws.full)
 		if known != nil && known[j] >= 0 {
-			ws.full[m.Width+int(known[j])] = 1
+			ws.full[m.ReadLen()+int(known[j])] = 1
 		}
 		for row := int(l.Rows.Seqs[i].Lo); row < int(l.Rows.Seqs[i].Hi); row++ {
 			if ws.at[n] = -1; l.Before[row] > 0 {
@@ -128,15 +133,21 @@ func (ws *Work) forward(p *nn.Params) {
 		if clear(c); ws.at[i] >= 0 && m.History != "none" {
 			copy(c, ws.y[int(ws.at[i])*w:])
 		}
-		copy(ws.Act.Goals[i*m.Act.GoalLen:], c)
-		copy(ws.Goal.Goals[i*w:], c)
+	}
+	r := m.ReadLen()
+	if m.Code > 0 {
+		m.code.Forward(p, ws.read, ws.ctx, rows)
+	}
+	for i := range rows {
+		copy(ws.Act.Goals[i*m.Act.GoalLen:], ws.read[i*r:(i+1)*r])
+		copy(ws.Goal.Goals[i*r:], ws.read[i*r:(i+1)*r])
 	}
 	ws.Act.Forward(p)
 	ws.Goal.Forward(p)
 	ws.act.Set(ws.Act.Logits, ws.legal, rows)
 	ws.class.Set(ws.Goal.Logits, nil, rows)
 	if clear(ws.Kind); m.History != "none" {
-		m.kind.Forward(p, ws.Kind, ws.ctx, rows)
+		m.kind.Forward(p, ws.Kind, ws.read, rows)
 	}
 	ws.kind.Set(ws.Kind, nil, rows)
 }
@@ -235,7 +246,16 @@ func (ws *Work) learn(p *nn.Params, share float32, total int) Terms {
 	}
 	clear(ws.dkind[:rows*len(m.Kinds)])
 	terms.Kind = ws.kind.CrossEntropy(ws.dkind, ws.kinds, nil, part)
-	m.kind.Backward(p, ws.dc, ws.dkind, ws.ctx, ws.Kind, rows)
+	m.kind.Backward(p, ws.dread, ws.dkind, ws.read, ws.Kind, rows)
+	r := m.ReadLen()
+	for i := range rows {
+		d, at := ws.dread[i*r:(i+1)*r], i*m.Act.GoalLen
+		f32.Add(d, d, ws.Act.DGoals[at:at+r])
+		f32.Add(d, d, ws.Goal.DGoals[i*r:(i+1)*r])
+	}
+	if m.Code > 0 {
+		m.code.Backward(p, ws.dc, ws.dread, ws.ctx, ws.read, rows)
+	}
 	if len(ws.seqs) == 0 {
 		return terms
 	}
@@ -244,10 +264,8 @@ func (ws *Work) learn(p *nn.Params, share float32, total int) Terms {
 		if ws.at[i] < 0 {
 			continue
 		}
-		d, at := ws.dy[int(ws.at[i])*w:(int(ws.at[i])+1)*w], i*m.Act.GoalLen
+		d := ws.dy[int(ws.at[i])*w : (int(ws.at[i])+1)*w]
 		f32.Add(d, d, ws.dc[i*w:(i+1)*w])
-		f32.Add(d, d, ws.Act.DGoals[at:at+w])
-		f32.Add(d, d, ws.Goal.DGoals[i*w:(i+1)*w])
 	}
 	if m.History == "gru" {
 		ws.backwardGRU(p)

@@ -29,29 +29,21 @@ import (
 // co-player is, and by PPO learns the best response to teams of bots. A search
 // asks it what a state is worth against what the co-players are drawn to be.
 type ResponseConfig struct {
-	Who    []string    `yaml:"who" doc:"the population: bots, members of a zoo, and self for copies of the network that learn beside it; none: the first two bots of the game, or the zoo, random and self; for a planner with hand-made goals in the order of leaf.partners"`
-	Share  float64     `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
-	Even   bool        `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
-	Net    ResponseNet `yaml:"net"`
-	PPO    ppo.Config  `yaml:"ppo"`
-	Envs   int         `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
-	Window int         `yaml:"window" doc:"steps of every copy between two updates; 0: an episode" unit:"steps" range:"0..4096"`
-	Steps  int         `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
-	Save   int         `yaml:"save" doc:"windows between checkpoints" range:"1.."`
-}
-
-// ResponseNet chooses a response network, and what it makes of a board.
-type ResponseNet struct {
-	actor.Config `yaml:",inline"`
-	Turn         bool `yaml:"turn" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it, where the game can be turned: what is learnt in one corner is known in all"`
-	Unordered    bool `yaml:"unordered" doc:"tell co-players apart by who they are, not by their places, where observations allow it: equals are interchangeable"`
-	Distances    bool `yaml:"distances" doc:"also read how far everyone walks, around blocks, to the things nearest to oneself and to each co-player, which moves lead there and how many steps will be left: a function of the observation"`
+	Who    []string     `yaml:"who" doc:"the population: bots, members of a zoo, and self for copies of the network that learn beside it; none: the first two bots of the game, or the zoo, random and self; for a planner with hand-made goals in the order of leaf.partners"`
+	Share  float64      `yaml:"share" doc:"share of the episodes in which all co-players are copies of the network, beside those that chance deals, if self is one of who" range:"0..1"`
+	Even   bool         `yaml:"even" doc:"all teams are equally likely, but for the order of their members; else half are all of one kind and the others drawn one by one"`
+	Net    actor.Config `yaml:"net"`
+	PPO    ppo.Config   `yaml:"ppo"`
+	Envs   int          `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
+	Window int          `yaml:"window" doc:"steps of every copy between two updates; 0: an episode" unit:"steps" range:"0..4096"`
+	Steps  int          `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
+	Save   int          `yaml:"save" doc:"windows between checkpoints" range:"1.."`
 }
 
 // DefaultResponse returns the settings of docs/planning.md.
 func DefaultResponse() ResponseConfig {
-	c := ResponseConfig{Share: 0.5, Net: ResponseNet{Config: actor.Default(), Turn: true, Unordered: true}, PPO: ppo.Default(), Envs: 256,
-		Steps: 3_000_000, Save: 40}
+	c := ResponseConfig{Share: 0.5, Net: actor.Default(), PPO: ppo.Default(), Envs: 256, Steps: 3_000_000, Save: 40}
+	c.Net.Turn, c.Net.Unordered = true, true
 	c.Net.Separate, c.PPO.LREnd, c.PPO.Entropy, c.PPO.EntropyEnd = true, 1e-4, 0.03, 1e-3
 	return c
 }
@@ -63,13 +55,7 @@ func (c ResponseConfig) For(g game.Game) ResponseConfig {
 	if c.Window == 0 {
 		c.Window = min(spec.Horizon+1, 4096)
 	}
-	layout := frame.Layout(spec.Obs)
-	if len(layout.Planes) == 0 {
-		c.Net.Frame = frame.Board
-	}
-	means := layout.Meaning(spec.Seats, spec.Horizon, spec.Actions)
-	c.Net.Turn = c.Net.Turn && means.CanTurn(layout.Input())
-	c.Net.Unordered = c.Net.Unordered && means.CanForgetOrder(layout.Input()) && spec.Obs.Features == 0 // which may say something of each
+	c.Net = c.Net.For(frame.Layout(spec.Obs), spec.Seats, spec.Horizon, spec.Actions)
 	if len(c.Who) == 0 {
 		c.Who = usual(g)
 	}
@@ -173,8 +159,8 @@ func NewResponse(cfg ResponseConfig, g game.Game, seed uint64, workers int, memb
 	}
 	in := responseInput(spec, cfg)
 	who := learners(cfg.Who, spec.Seats)
-	shards := ppo.Shards(cfg.PPO, cfg.Net.Config, 1)
-	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net.Config, in.Input, who, shards, r.Key.Child("brain")); err != nil {
+	shards := ppo.Shards(cfg.PPO, cfg.Net, 1)
+	if r.Brain, err = ppo.New(cfg.PPO, cfg.Net, in.Input, who, shards, r.Key.Child("brain")); err != nil {
 		return nil, fmt.Errorf("pretrain: a response network for this game: %w", err)
 	}
 	r.Brain.Remember(cfg.Envs, cfg.Window)
@@ -208,8 +194,7 @@ func responseInput(spec game.Spec, cfg ResponseConfig) ResponseInput {
 	layout := frame.Layout(spec.Obs)
 	in := actor.Input{Input: layout.Input(), Actions: len(spec.Actions)}
 	in.Extra = (spec.Seats - 1) * len(cfg.Who)
-	in.Sense = frame.Sense{Turn: cfg.Net.Turn, Unordered: cfg.Net.Unordered, Distances: cfg.Net.Distances}
-	in.Sense = in.Sense.Of(layout, spec.Seats, spec.Horizon, spec.Actions)
+	in.Sense = cfg.Net.SenseOf(layout, spec.Seats, spec.Horizon, spec.Actions)
 	return ResponseInput{in, spec.Seats, cfg.Who, cfg.PPO.RewardScale, cfg.Share}
 }
 
@@ -294,7 +279,7 @@ type responseMeta struct {
 
 // checkpoint writes everything that is needed to go on, and to use the weights.
 func (r *Response) checkpoint(run *runlog.Run) error {
-	meta, err := json.Marshal(responseMeta{r.Config.Net.Config, responseInput(r.Game.Spec(), r.Config), r.step, r.update, r.Past})
+	meta, err := json.Marshal(responseMeta{r.Config.Net, responseInput(r.Game.Spec(), r.Config), r.step, r.update, r.Past})
 	if err != nil {
 		return err
 	}

@@ -182,7 +182,12 @@ func makeHOP(c hop.Config, m spec.Making) ([]learner.Mind, error) {
 		if err != nil {
 			return nil, err
 		}
-		x, err := hop.New(c, m.Game, models, b, m.PPO.RewardScale, m.Stream(i))
+		var x learner.Mind
+		if len(b.Agents()) > 1 {
+			x, err = hop.NewShared(c, m.Game, models, b, m.PPO.RewardScale, m.Stream(i))
+		} else {
+			x, err = hop.New(c, m.Game, models, b, m.PPO.RewardScale, m.Stream(i))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("mind %d: %w", i, err)
 		}
@@ -199,14 +204,14 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	}
 	_, agents := s.Groups(g)
 	for _, ids := range agents {
-		if len(ids) > 1 {
-			return config.Bad("train.brains", s.Train.Brains, "one for each agent, because mind is hop and each agent infers and "+
-				"models the others from its own place; mind ppo shares a policy")
+		if len(ids) > 1 && c.Own != "ppo" {
+			return config.Bad("train.brains", s.Train.Brains, "one for each agent, because own is "+c.Own+" and each agent learns from the "+
+				"plans that it made from its own place; own ppo can share a network")
 		}
 	}
-	if t := s.Train.Standins; c.Goals.Kind == "context" && (t.Share > 0 || t.Teams > 0) {
-		return config.Bad("train.standins", fmt.Sprintf("share %v, teams %v", t.Share, t.Teams), "share 0 and teams 0, because goals.kind is "+
-			"context, which is read from a life among the same co-players")
+	if t := s.Train.Standins; c.Goals.Kind == "context" && c.Goals.Life == 0 && t.Share+t.Teams+t.Alike > 0 {
+		return config.Bad("goals.life", c.Goals.Life, "above 0, because goals.kind is context, which is read from a life among the same "+
+			"co-players, and train.standins deals others")
 	}
 	if s.Train.Warm.Windows > 0 && !c.Watches() {
 		return config.Bad("train.warm.windows", s.Train.Warm.Windows,

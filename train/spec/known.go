@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/pretrain"
@@ -49,7 +51,7 @@ func (s *Spec) Known() (map[string]Acquaintance, error) {
 	if s.Train.Warm.Windows > 0 {
 		met("warm-up", s.Train.Warm.Who...)
 	}
-	if st := s.Train.Standins; st.Share > 0 || st.ShareEnd > 0 || st.Teams > 0 {
+	if st := s.Train.Standins; st.Share > 0 || st.ShareEnd > 0 || st.Teams > 0 || st.Alike > 0 {
 		met("stand-ins", st.Who...)
 	}
 	met("its team", s.Train.Team...)
@@ -67,7 +69,29 @@ func (s *Spec) Known() (map[string]Acquaintance, error) {
 			note(m.Met(), func(a *Acquaintance) { a.Partner = true })
 		}
 	}
-	return known, nil
+	return s.spelled(known)
+}
+
+// spelled returns acquaintances with those of a split in place of its name.
+func (s *Spec) spelled(known map[string]Acquaintance) (map[string]Acquaintance, error) {
+	g, err := s.Game.Peek()
+	if err != nil || g == nil {
+		return known, err
+	}
+	out := map[string]Acquaintance{}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		a := known[name]
+		list, err := stranger.Population(g, []string{name})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range list {
+			b := out[one]
+			b.Team, b.Recorded, b.Partner = append(b.Team, a.Team...), b.Recorded || a.Recorded, b.Partner || a.Partner
+			out[one] = b
+		}
+	}
+	return out, nil
 }
 
 // modelled returns who played in the data that the run's models learnt from, in the

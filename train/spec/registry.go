@@ -234,9 +234,12 @@ func (m Making) of(i int) int {
 // Into how many shards a minibatch is split follows from the spec alone, never from
 // the machine.
 func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
-	in := Input(m.Game.Spec())
+	in, of := Input(m.Game.Spec()), m.Game.Spec()
 	in.Extra = goals
-	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
+	layout := frame.Layout(of.Obs)
+	net := m.Actor.For(layout, of.Seats, of.Horizon, of.Actions)
+	in.Sense = net.SenseOf(layout, of.Seats, of.Horizon, of.Actions)
+	b, err := ppo.New(m.PPO, net, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
 		m.Key.Child("brain", m.of(i)))
 	if err != nil {
 		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
@@ -410,7 +411,11 @@ func (s *Spec) unknownBots(g game.Game) error {
 	for i, sw := range s.Train.Switch {
 		check(fmt.Sprintf("switch[%d].to", i), []string{sw.To}, "learn, "+bots+", or RUN#AGENT", "learn")
 	}
-	check("standins.who", s.Train.Standins.Who, bots+", RUN#AGENT, or past", "past")
+	if who, err := stranger.Population(g, s.Train.Standins.Who); err != nil {
+		errs = append(errs, config.Bad("standins.who", s.Train.Standins.Who, err.Error()))
+	} else {
+		check("standins.who", who, bots+", RUN#AGENT, past, or a split of the strangers such as train@1", "past")
+	}
 	check("warm.who", s.Train.Warm.Who, bots)
 	return errors.Join(errs...)
 }
