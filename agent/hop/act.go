@@ -12,11 +12,13 @@ import (
 // Act decides for one agent in every env given: Huang et al. 2024, figure 2.
 func (p *player) Act(v *rollout.View, envs []int32) {
 	p.goals.Infer(v, envs)                               // what each co-player may be after, from its history
+	p.answers.Take(envs, p.inferred)                     // unless that has been refuted by what it earned
 	p.beliefs.Update(v, envs, p.inferred, p.predictions) // Bayes, by what each of them just did
 	p.others.Predict(v, envs, p.inferred, p.predictions) // what each would do now for each goal: the next likelihoods
 	p.beliefs.Write(v, envs, p.inferred)                 // where the own network will read it when it learns
 	p.search.Run(v, envs)                                // against others drawn from the beliefs
 	p.choose(v, envs)                                    // by the search's policy
+	p.answers.Expect(v, envs)                            // what this episode is to earn
 }
 
 // player lets one agent decide by search, for one worker.
@@ -56,12 +58,13 @@ type watcher struct {
 	beliefs     *beliefs
 	others      *predictor
 	predictions *predictions // by others, all envs
+	answers     *answers     // the choice between ways to answer; nil: there is one
 }
 
 func (m *Mind) watcher(envs int) watcher {
 	return watcher{
 		sees: m.sees, shape: m.shape, goals: m.goals.play.Inference(envs), inferred: m.inferred, beliefs: m.beliefs,
-		others: m.others.predictor(envs * len(m.sees.others) * m.shape.hypotheses), predictions: m.predictions,
+		others: m.others.predictor(envs * len(m.sees.others) * m.shape.hypotheses), predictions: m.predictions, answers: m.answers,
 	}
 }
 
@@ -73,11 +76,17 @@ func (p *watcher) Watch(v *rollout.View, envs []int32) {
 }
 
 // EpisodeOver counts what the others turned out to be after.
-func (p *watcher) EpisodeOver(v *rollout.View, n int) { p.beliefs.Over(v, n, p.inferred) }
+func (p *watcher) EpisodeOver(v *rollout.View, n int) {
+	p.beliefs.Over(v, n, p.inferred)
+	p.answers.Over(v, n)
+}
 
 // Players returns a player for each worker: one that plans, or that plays by the
 // network alone.
 func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) {
+	if m.answers == nil {
+		m.answers = m.newAnswers(envs)
+	}
 	if m.cfg.Leaf.Kind == "net" && (m.cfg.Search.Kind == "none" || m.cfg.Search.When == "play" && !m.frozen) {
 		return learner.Workers(workers, func() rollout.Player { return m.networkPlayer(envs) }), nil
 	}

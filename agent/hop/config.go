@@ -25,6 +25,7 @@ type Config struct {
 	MOA    MOA           `yaml:"moa"`
 	Search Search        `yaml:"search"`
 	Leaf   Leaf          `yaml:"leaf"`
+	Guard  bool          `yaml:"guard" doc:"in play, where an episode's return refutes again and again what was expected of it, answer by what really earned most: what has been read, or as if the others were somebody met before, the safest answer among them (for goals context that are read without types)"`
 	Models Folders       `yaml:"models"`
 }
 
@@ -71,7 +72,7 @@ type Leaf struct {
 // Default returns HOP's planner.
 func Default() Config {
 	return Config{
-		Own: "search",
+		Own: "search", Guard: true,
 		Goals: Goals{
 			Kind: "hand", Doubt: true, DoubtStart: -1, Read: true, Selector: "optimistic", Ahead: 5, Rate: 5e-4, Mix: 0.5, Spread: 1, Gate: -1,
 		},

@@ -48,6 +48,7 @@ type Mind struct {
 	beliefs     *beliefs
 	others      *others
 	predictions *predictions // by others
+	answers     *answers     // the choice between ways to answer; nil: there is one
 	own         *ownNetwork
 	rand        rng.Rand // of all learning about others
 
@@ -157,6 +158,7 @@ func (m *Mind) remember(envs int) {
 	m.goals.play.Remember(m.inferred, envs)
 	m.beliefs.Remember(envs)
 	m.predictions.remember(envs, m.sees, m.shape)
+	m.answers = nil // players make them: by then it is known what was learnt
 }
 
 // InImagination returns the mind as it plays in envs that are made up.

@@ -29,7 +29,9 @@ func (p *networkPlayer) Act(v *rollout.View, envs []int32) {
 	} else {
 		p.Watch(v, envs)
 	}
+	p.answers.Take(envs, p.inferred)
 	p.Choose(v, envs)
+	p.answers.Expect(v, envs)
 }
 
 // Choose draws an action from the network's policy, given what was inferred last.

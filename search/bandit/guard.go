@@ -1,0 +1,110 @@
+package bandit
+
+import "math"
+
+// Guard chooses between answers for an episode at a time, and trusts the first until what it earns
+// refutes what was expected of it: after a handful of episodes in which it earned less on average,
+// by more than chance and by more than a tenth, what each answer has really earned decides.
+//
+// From then on it is UCB with the spread of the returns that were seen in place of their range: of
+// n episodes an answer that is worse by a gap gets at most about 2 (spread / gap)^2 ln n, so
+// whatever the others do, no more is lost against the best of the answers than the sum over the
+// worse ones of 2 spread^2 ln n / gap, and the episodes until the first was refuted. Old episodes
+// count for less, because others change.
+type Guard struct {
+	arms    []arm
+	short   arm     // what the first answer earned less what was expected, in its episodes
+	expects float64 // mean of what was expected of it, like short
+	now     int     // the answer of this episode
+	hoped   float64 // what is expected of the first in this episode
+	said    bool    // that something is
+	doubts  bool    // the first has been refuted
+}
+
+// arm is what is known of an answer: episodes, their mean and the sum of squares about it, where
+// old ones count for less.
+type arm struct{ n, mean, squares float64 }
+
+const (
+	memory  = 0.985 // weight that is left of an episode with the next one
+	enough  = 5     // episodes before anything is refuted
+	chance  = 3     // standard errors that are no longer chance
+	matters = 0.1   // share of what was expected that is worth a search for something else
+)
+
+// NewGuard returns a choice between so many answers.
+func NewGuard(answers int) *Guard { return &Guard{arms: make([]arm, answers)} }
+
+// Answer returns the answer of this episode.
+func (g *Guard) Answer() int { return g.now }
+
+// Refuted reports whether the first answer's expectations have been refuted.
+func (g *Guard) Refuted() bool { return g.doubts }
+
+// Expect notes, at the start of an episode, what is expected of the first answer.
+func (g *Guard) Expect(x float64) { g.hoped, g.said = x, true }
+
+// Earned notes what this episode's answer earned, and chooses the next one's.
+func (g *Guard) Earned(x float64) {
+	for i := range g.arms {
+		g.arms[i].fade()
+	}
+	g.arms[g.now].add(x)
+	if g.now == 0 && g.said {
+		g.short.fade()
+		g.short.add(x - g.hoped)
+		g.expects += (g.hoped - g.expects) / g.short.n
+		g.doubts = g.refuted()
+	}
+	g.said = false
+	g.now = g.pick()
+}
+
+// refuted reports whether the first answer earns less than was expected of it, by more than chance
+// and by as much as matters. Once it has been, it must do better than that to be trusted again.
+func (g *Guard) refuted() bool {
+	s := &g.short
+	if s.n < enough {
+		return g.doubts
+	}
+	least := matters * math.Abs(g.expects)
+	chanceOf := max(math.Sqrt(s.squares/s.n), least/2) / math.Sqrt(s.n)
+	if g.doubts {
+		return s.mean < -least/2
+	}
+	return s.mean < -max(chance*chanceOf, least)
+}
+
+// pick returns the answer that may be best.
+func (g *Guard) pick() int {
+	if !g.doubts {
+		return 0
+	}
+	all, squares := 0., 0.
+	for _, a := range g.arms {
+		all += a.n
+		squares += a.squares
+	}
+	spread := max(math.Sqrt(squares/all), matters*math.Abs(g.expects))
+	best, at := math.Inf(-1), 0
+	for i, a := range g.arms {
+		if a.n == 0 {
+			return i
+		}
+		if v := a.mean + spread*math.Sqrt(2*math.Log(all)/a.n); v > best {
+			best, at = v, i
+		}
+	}
+	return at
+}
+
+// fade makes what is known count for less.
+func (a *arm) fade() { a.n, a.squares = a.n*memory, a.squares*memory }
+
+// add takes in one more.
+func (a *arm) add(x float64) {
+	a.n++
+	d := x - a.mean
+	a.mean += d / a.n
+	a.squares += d * (x - a.mean)
+}
