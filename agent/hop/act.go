@@ -18,7 +18,7 @@ func (p *player) Act(v *rollout.View, envs []int32) {
 	p.beliefs.Write(v, envs, p.inferred)                 // where the own network will read it when it learns
 	p.search.Run(v, envs)                                // against others drawn from the beliefs
 	p.choose(v, envs)                                    // by the search's policy
-	p.answers.Expect(v, envs)                            // what this episode is to earn
+	p.answers.Foresee(v, envs)                           // what this episode is to earn
 }
 
 // player lets one agent decide by search, for one worker.

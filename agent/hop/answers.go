@@ -26,7 +26,7 @@ var quantiles = []float64{0, 0.5, 1}
 // newAnswers returns the choices of an agent in envs copies; nil where there is nothing to choose.
 func (m *Mind) newAnswers(envs int) *answers {
 	w, ok := m.goals.play.(*contexts)
-	if !ok || !m.frozen || !m.cfg.Guard || w.types[0] != noType || len(w.met) == 0 || m.sees.spec.Opaque {
+	if !ok || !m.frozen || !m.cfg.Search.Guard || w.types[0] != noType || len(w.met) == 0 || m.sees.spec.Opaque {
 		return nil
 	}
 	a := &answers{sees: m.sees, scale: m.own.scale}
@@ -94,14 +94,14 @@ func (a *answers) Take(envs []int32, x *Inferred) {
 	}
 }
 
-// Expect notes what is expected of episodes that have just begun.
-func (a *answers) Expect(v *rollout.View, envs []int32) {
+// Foresee notes what is expected of episodes that have just begun.
+func (a *answers) Foresee(v *rollout.View, envs []int32) {
 	if a == nil {
 		return
 	}
 	for _, n := range envs {
 		if v.Start[v.Moment(v.T, int(n))] {
-			a.guards[n].Expect(float64(v.Value[v.SlotOf(int(n))] / a.scale))
+			a.guards[n].Foresee(float64(v.Value[v.SlotOf(int(n))] / a.scale))
 		}
 	}
 }
@@ -112,4 +112,3 @@ func (a *answers) Over(v *rollout.View, n int) {
 		a.guards[n].Earned(v.EarnedOf(n))
 	}
 }
-

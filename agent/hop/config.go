@@ -25,7 +25,6 @@ type Config struct {
 	MOA    MOA           `yaml:"moa"`
 	Search Search        `yaml:"search"`
 	Leaf   Leaf          `yaml:"leaf"`
-	Guard  bool          `yaml:"guard" doc:"in play, where an episode's return refutes again and again what was expected of it, answer by what really earned most: what has been read, or as if the others were somebody met before, the safest answer among them (for goals context that are read without types)"`
 	Models Folders       `yaml:"models"`
 }
 
@@ -58,6 +57,7 @@ type Search struct {
 	search.Config `yaml:",inline"`
 	Dynamics      string `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
 	When          string `yaml:"when" doc:"always; or in play alone: agents that learn act by their network, which PPO teaches, and those that play what was learnt plan with it" oneof:"always|play"`
+	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: what has been read, or as if the others were somebody met before, the safest answer among them (for goals context that are read without types)"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 
@@ -72,13 +72,13 @@ type Leaf struct {
 // Default returns HOP's planner.
 func Default() Config {
 	return Config{
-		Own: "search", Guard: true,
+		Own: "search",
 		Goals: Goals{
 			Kind: "hand", Doubt: true, DoubtStart: -1, Read: true, Selector: "optimistic", Ahead: 5, Rate: 5e-4, Mix: 0.5, Spread: 1, Gate: -1,
 		},
 		Belief: belief.Default(),
 		MOA:    MOA{moa.Default(), moa.DefaultLearning(), 2},
-		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Others: "model"},
+		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Others: "model"},
 		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 	}
 }

@@ -125,3 +125,10 @@ func bot(t testing.TB, g game.Game, name string, envs int) rollout.Player {
 	}
 	return b
 }
+
+// KeepFewAnswers makes the caches of all of them keep hardly anything.
+func (s *Shared) KeepFewAnswers() {
+	for _, m := range s.minds {
+		m.KeepFewAnswers()
+	}
+}

@@ -31,7 +31,7 @@ func (p *networkPlayer) Act(v *rollout.View, envs []int32) {
 	}
 	p.answers.Take(envs, p.inferred)
 	p.Choose(v, envs)
-	p.answers.Expect(v, envs)
+	p.answers.Foresee(v, envs)
 }
 
 // Choose draws an action from the network's policy, given what was inferred last.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/frame"
@@ -67,7 +66,7 @@ train: {envs: 6, window: 17, steps: 700, save: 300, warm: {windows: 2, who: [cha
 
 // models are folders of small models with weights as they were drawn: what they
 // say does not matter here. Points have 3 dimensions, and there are 3 classes.
-type models struct{ points, infer, classes, inferClasses, world, response, sequence string }
+type models struct{ points, infer, classes, inferClasses, world, response, sequence, reader string }
 
 // untrained writes models for boards of a size.
 func untrained(t *testing.T, size int) (dirs models) {
@@ -113,6 +112,8 @@ func untrained(t *testing.T, size int) (dirs models) {
 		}
 	}
 	dirs.sequence = folder(t, "sequence", l, lin)(lives, p, err)
+	l.History, l.Code, l.Untyped = "gru", 3, true
+	dirs.reader = folder(t, "sequence", l, lin)(sequence.New(l, lin, rng.New(7)))
 	return dirs
 }
 
@@ -153,6 +154,10 @@ func kinds(t *testing.T, dirs models) map[string]string {
 			"models.response="+dirs.response),
 		"context": with("leaf.kind=response", "leaf.partners=[]", "goals.kind=context", "models.response="+dirs.response,
 			"models.sequence="+dirs.sequence, "train.standins.share=0", "train.standins.teams=0"),
+		"shared": with("own=ppo", "leaf.kind=net", "goals.kind=context", "goals.life=2", "moa.passes=0", "search.when=play",
+			"train.warm.windows=0", "models.sequence="+dirs.reader,
+			"train.brains=[0,0,0,0]", "train.standins.share=0.3", "train.standins.teams=0",
+			"train.standins.alike=0.4", "train.standins.who=[ns, wander, 'quits(ns,nh,1)']", "actor.turn=true", "actor.unordered=true"),
 	}
 }
 
@@ -165,8 +170,8 @@ func TestPlannersResume(t *testing.T) {
 	// Three windows, of which the agents play two, and a checkpoint after each: what is kept from one to the next is in all of them.
 	briefly := []string{"train.steps=700", "train.save=200", "train.warm.windows=1"}
 	sets := func(name string) []string {
-		if name == "imagining" {
-			return briefly[:2] // which has no warm-up
+		if name == "imagining" || name == "shared" {
+			return briefly[:2] // which have no warm-up
 		}
 		return briefly
 	}
@@ -180,13 +185,13 @@ func TestPlannersResume(t *testing.T) {
 			text := spectest.With(t, kinds(t, d)[name], sets(name)...)
 			few, err := spectest.Try(t, text, 3, 1, func(p *train.Parts) {
 				for _, m := range p.Minds {
-					m.(*hop.Mind).KeepFewAnswers()
+					m.(interface{ KeepFewAnswers() }).KeepFewAnswers()
 				}
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole := spectest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response, d.sequence)
+			whole := spectest.Promises(t, text, 3, d.points, d.infer, d.classes, d.world, d.response, d.sequence, d.reader)
 			if !bytes.Equal(few.Last(t), whole) {
 				t.Error("the size of the caches changes what is played")
 			}

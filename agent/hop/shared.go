@@ -28,7 +28,7 @@ type Shared struct {
 
 // NewShared returns the mind of the agents that the brain belongs to.
 func NewShared(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale float64, key rng.Key) (*Shared, error) {
-	if c.Own != "ppo" || c.MOA.Passes > 0 || c.Goals.VAEPasses > 0 || c.Goals.CVAEPasses > 0 {
+	if c.Watches() || c.MOA.Passes > 0 || c.Goals.VAEPasses > 0 || c.Goals.CVAEPasses > 0 {
 		return nil, config.Bad("train.brains", b.Agents(), "one for each agent, because only agents who learn by PPO (own ppo), with models of "+
 			"others that stay as they are (moa.passes, goals.vae_passes and goals.cvae_passes 0), can share a network")
 	}

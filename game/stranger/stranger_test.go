@@ -99,4 +99,41 @@ func TestListsAreLong(t *testing.T) {
 	}
 }
 
+// A population of a split is as many of it as can be counted, spread over the list, and the game's
+// bots, nobody twice; other names stay as they are.
+func TestAPopulationIsSpreadOverASplit(t *testing.T) {
+	for name, g := range games() {
+		_, list, err := stranger.List(g, stranger.Train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := stranger.Population(g, []string{"train@1", "RUN#1@20", "past"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := 0
+		for _, text := range who {
+			if slices.Contains(list, text) {
+				in++
+			}
+		}
+		if want := min(len(list), stranger.Most-len(g.Bots())); in < want || len(who) > stranger.Most+2 || !slices.Contains(who, list[0]) {
+			t.Errorf("%s: %d of %d are in a population of %d, want %d", name, in, len(list), len(who), want)
+		}
+		for _, b := range append(g.Bots(), game.BotInfo{Name: "RUN#1@20"}, game.BotInfo{Name: "past"}) {
+			if !slices.Contains(who, b.Name) {
+				t.Errorf("%s: %s is missing", name, b.Name)
+			}
+		}
+		if slices.Sort(who); len(slices.Compact(who)) != len(who) {
+			t.Errorf("%s: somebody is there twice", name)
+		}
+	}
+	for _, wrong := range []string{"train@9", "trian@1"} {
+		if _, err := stranger.Population(games()["staghunt"], []string{wrong}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
 var _ game.Game = stranger.Speaker(nil)

@@ -29,7 +29,7 @@ type Config struct {
 
 	Turn      bool `yaml:"turn" doc:"look at the board turned and mirrored so that oneself is always in the same eighth of it, where the game can be turned: what is learnt in one corner is known in all"`
 	Unordered bool `yaml:"unordered" doc:"tell co-players apart by who they are, not by their places, where observations allow it: equals are interchangeable"`
-	Distances bool `yaml:"distances" doc:"also read how far everyone walks, around blocks, to the things nearest to oneself and to each co-player, which moves lead there and how many steps will be left: a function of the observation"`
+	Distances bool `yaml:"distances" doc:"also read, where there is a board with things on it, how far everyone walks, around blocks, to the things nearest to oneself and to each co-player, which moves lead there and how many steps will be left: a function of the observation"`
 }
 
 // For returns the settings for a game's observations, of seats and actions of those names: boards
@@ -40,6 +40,7 @@ func (c Config) For(l frame.Layout, seats, horizon int, actions []string) Config
 	}
 	means := l.Meaning(seats, horizon, actions)
 	c.Turn = c.Turn && means.CanTurn(l.Input())
+	c.Distances = c.Distances && means.HasDistances(l.Input())
 	c.Unordered = c.Unordered && means.CanForgetOrder(l.Input()) && l.Features == 0 // which may say something of each
 	return c
 }

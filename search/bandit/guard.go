@@ -41,8 +41,8 @@ func (g *Guard) Answer() int { return g.now }
 // Refuted reports whether the first answer's expectations have been refuted.
 func (g *Guard) Refuted() bool { return g.doubts }
 
-// Expect notes, at the start of an episode, what is expected of the first answer.
-func (g *Guard) Expect(x float64) { g.hoped, g.said = x, true }
+// Foresee notes, at the start of an episode, what is expected of the first answer.
+func (g *Guard) Foresee(x float64) { g.hoped, g.said = x, true }
 
 // Earned notes what this episode's answer earned, and chooses the next one's.
 func (g *Guard) Earned(x float64) {
