@@ -8,6 +8,7 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/eval"
@@ -191,9 +192,10 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		defer c.turn()()
 	}
 	if len(r.dirs) == 0 {
-		focal, err := Member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
-		if _, none := game.NewBot(m.g, r.name); none != nil && !IsPlanner(r.name) {
-			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
+		focal, err := Typed(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
+		if _, none := game.NewBot(m.g, r.name); none != nil && !IsPlanner(r.name) && !pybot.Is(r.name) {
+			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), no policy in Python (py:MODULE:FUNCTION, "+
+				"FILE.onnx), and %w", r.name, none)
 		}
 		if err != nil {
 			return nil, err
