@@ -40,7 +40,15 @@ func (l *Lab) Adapt(ctx context.Context, config prepare.Adapt, at Site) (*adapte
 	if err := config.Validate(); err != nil {
 		return nil, Misuse{err}
 	}
-	table, err := (&adapting{Lab: l, Adapt: config, site: at, teams: config.Teams()}).run(ctx)
+	c := &adapting{Lab: l, Adapt: config, site: at, teams: config.Teams()}
+	work := func() (*adapted.Table, error) { return c.run(ctx) }
+	var table *adapted.Table
+	var err error
+	if slices.ContainsFunc(slices.Concat(prepare.Players(&config), at.Runs), pybot.Is) {
+		table, err = cores.Await(ctx, work) // which may take minutes for a window
+	} else {
+		table, err = work()
+	}
 	if err == nil && at.Dir != "" {
 		err = adapted.Write(at.Dir, table)
 	}
@@ -217,6 +225,14 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		}
 		if about, err = c.site.Game.Map(); err != nil {
 			return nil, nil, nil, err
+		}
+	}
+	for _, r := range rows {
+		if !pybot.Is(r.name) {
+			continue
+		}
+		if _, err := pybot.Open(g, r.name); err != nil { // before anything is solved
+			return nil, nil, nil, Misuse{err}
 		}
 	}
 	return rows, g, about, nil

@@ -42,6 +42,8 @@ type lives struct {
 	p      *Policy
 	b      *block
 	earned []float64 // [copies] as in block
+	last   []int     // [copies] the episode in which it decided last, as copies count; -1: in none
+	before []int     // [copies] episodes of its life before copies began to count again, as hop play lets them
 }
 
 // Players makes the players of one member, for so many copies of the game.
@@ -55,9 +57,9 @@ func (p *Policy) Players(workers, copies int) ([]rollout.Player, error) {
 	if err != nil {
 		return nil, p.fail(fmt.Errorf("%s: %w", p.name, bridge.Traced(err)))
 	}
-	l := &lives{p, b, make([]float64, copies)}
+	l := &lives{p, b, make([]float64, copies), make([]int, copies), make([]int, copies)}
 	for n := range l.earned {
-		l.earned[n] = math.NaN()
+		l.earned[n], l.last[n] = math.NaN(), -1
 	}
 	runtime.AddCleanup(l, func(b *block) {
 		p.freeLock.Lock()
@@ -148,11 +150,16 @@ func (x *player) show(v *rollout.View, n int) {
 			b.mask[n*actions+k] = 1
 		}
 	}
+	now := v.EpisodeOf(n)
 	if b.op[n] = opAct; v.StepsOf(n) == 0 {
 		b.op[n] = opBegin
+		if now <= x.last[n] {
+			x.before[n] += x.last[n] + 1
+		}
+		x.last[n] = now
 	}
 	b.reward[n], b.earned[n], b.seed[n] = v.RewardOf(n), x.earned[n], int64(v.Rand(n).Uint64()>>1)
-	b.seat[n], b.episode[n], b.step[n] = int32(v.SeatOf(n)), int32(v.EpisodeOf(n)), int32(v.StepsOf(n))
+	b.seat[n], b.episode[n], b.step[n] = int32(v.SeatOf(n)), int32(x.before[n]+now), int32(v.StepsOf(n))
 }
 
 // said is an error with the place at which it came.

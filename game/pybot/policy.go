@@ -105,7 +105,10 @@ func Close() {
 	var wg sync.WaitGroup
 	for _, p := range opened.policies {
 		wg.Go(func() {
-			p.lock.Lock()
+			if !p.lock.TryLock() { // it decides, however long that takes
+				p.peer.Kill()
+				p.lock.Lock()
+			}
 			defer p.lock.Unlock()
 			_ = p.fail(fmt.Errorf("%s was closed", p.name))
 		})
