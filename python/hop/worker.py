@@ -33,6 +33,17 @@ _STEP, _RESET = 1, 2
 _REPLAY_STEPS, _REPLAY_EPISODES = 60, 2
 
 
+def load(name: str) -> Callable[..., Any]:
+    """The function that makes the environment which `module:function` names."""
+    return find(
+        name,
+        "environment",
+        "mpe2.simple_spread_v3:parallel_env",
+        "a function that returns an environment",
+        "--set game.python=...",
+    )
+
+
 class Worker:
     """Answers hop: opens an environment, makes copies of it, and plays them."""
 
@@ -63,13 +74,7 @@ class Worker:
             raise Refusal(f'game.kwargs is no JSON object: {e}; want such as {{"N": 2}}') from None
         if not isinstance(kwargs, dict):
             raise Refusal(f'game.kwargs is {text}, want a JSON object such as {{"N": 2}}')
-        function = find(
-            name,
-            "environment",
-            "mpe2.simple_spread_v3:parallel_env",
-            "a function that returns an environment",
-            "--set game.python=...",
-        )
+        function = load(name)
         self.make = lambda: function(**kwargs)
         try:
             env = self.make()

@@ -8,7 +8,7 @@ import pytest
 from hop._copies import Copy, Row, Shape, Turns
 from hop._spaces import Part, actions
 from hop._wire import HopError
-from hop.worker import Worker
+from hop.worker import Worker, load
 
 
 def opened(name, most=32, **kwargs):

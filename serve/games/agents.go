@@ -151,7 +151,7 @@ func (s *Server) bots(args json.RawMessage) (any, error) {
 		return nil, err
 	}
 	docs, names := map[string]string{}, []string{}
-	for _, b := range built.Bots() {
+	for _, b := range game.AllBots(built) {
 		docs[b.Name], names = b.Doc, append(names, b.Name)
 	}
 	return map[string]any{"names": names, "docs": docs}, nil

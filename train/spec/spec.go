@@ -387,7 +387,7 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 func (s *Spec) unknownBots(g game.Game) error {
 	var errs []error
 	var known []string
-	for _, b := range g.Bots() {
+	for _, b := range game.AllBots(g) {
 		known = append(known, b.Name)
 	}
 	bots := fmt.Sprintf("bots of %s (%s)", s.Game.Name, strings.Join(known, ", "))
