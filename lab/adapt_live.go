@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -117,7 +118,9 @@ func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes 
 		run := c.life(own, seed, episodes)
 		run.Team[0], run.GoalLen, run.After = focal.Member, focal.GoalLen, focal.After
 		run.Lives, run.Key, run.Workers, run.Window = 1, lifeKey(seed).Child("life", n), 1, c.Every
-		lives[n], err = run.Run(ctx)
+		if lives[n], err = run.Run(ctx); err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("life %d: %w", n, err)
+		}
 		return err
 	})
 	if err != nil {

@@ -200,6 +200,7 @@ func TestAPolicyThatTheUserTypesRuns(t *testing.T) {
 		{"adapt", "nh", "--vs", "py:own:act"}, {"adapt", "nh", "--vs", "ns", "--then", "net.onnx"}, {"adapt", "py:own:act", "--vs", "ns"},
 		{"strangers", "score", "net.onnx", "--some", "1"}, {"strangers", "score", "py:own:act", "--some", "1"},
 		{"eval", "--team", "py:own:act"}, {"play", "--team", "ns,ns,ns,py:own:act", "--plain"},
+		{"crossplay", "py:own:act", "ns", "--out", "cross"},
 	} {
 		code, _, errs := hop(t, words...)
 		if code != 2 || !x.Sprung() || !strings.Contains(errs, "hop.player is gone") {
@@ -207,7 +208,7 @@ func TestAPolicyThatTheUserTypesRuns(t *testing.T) {
 		}
 	}
 	for _, words := range [][]string{
-		{"collect", "--team", "py:own:act", "--rows", "10", "--out", "rows"}, {"crossplay", "py:own:act", "ns"},
+		{"collect", "--team", "py:own:act", "--rows", "10", "--out", "rows"},
 		{"oracle", "--vs", "py:own:act,ns,ns"},
 	} {
 		if code, _, _ := hop(t, words...); code != 2 || x.Sprung() {

@@ -162,9 +162,14 @@ func (x *player) show(v *rollout.View, n int) {
 	b.seat[n], b.episode[n], b.step[n] = int32(v.SeatOf(n)), int32(x.before[n]+now), int32(v.StepsOf(n))
 }
 
-// said is an error with the place at which it came.
+// said is an error with the place at which it came. A single copy is not numbered: somebody else may
+// count lives.
 func (x *player) said(n int, err error) error {
-	return fmt.Errorf("%s, life %d, episode %d, step %d: %w", x.p.name, n, x.b.episode[n], x.b.step[n], err)
+	life := ""
+	if len(x.earned) > 1 {
+		life = fmt.Sprintf(" life %d,", n)
+	}
+	return fmt.Errorf("%s,%s episode %d, step %d: %w", x.p.name, life, x.b.episode[n], x.b.step[n], err)
 }
 
 // legal refuses an answer that is no legal action.

@@ -52,6 +52,12 @@ def test_the_same_seeds_give_the_same_numbers():
     assert row["best_response_by"].startswith("by ")
 
 
+def test_a_policy_in_cross_play(tmp_path):
+    args = ["crossplay", "py:policies:uniform", "random", "nh", "--episodes", "20", "--out", tmp_path, "--json"]
+    said = hop(*args)
+    assert "py:policies:uniform" in said
+
+
 def test_a_policy_in_a_play():
     said = hop("play", "--team", "ns,ns,ns,py:policies:Checks", "--plain", "--episodes", "2")
     assert "py:policies:Checks" in said
@@ -95,7 +101,7 @@ def test_a_fault_is_one_error(fault, tmp_path):
 @pytest.mark.parametrize("words", [["eval", "--team"], ["play", "--plain", "--episodes", "5", "--team"]])
 def test_a_fault_elsewhere(words):
     said = hop(*words, "py:policies:Forgets", fails=True)
-    assert "py:policies:Forgets, life " in said and "it raised KeyError: 'episode'" in said
+    assert re.search("py:policies:Forgets,( life [0-9]+,)? episode 1, step 0", said) and "it raised KeyError: 'episode'" in said
 
 
 WRONG = {
@@ -231,6 +237,10 @@ def test_training_among_a_policy(tmp_path):
     part = train("part", "--steps", "512")
     hop("train", "--resume", part.parent, "--steps", "1024")
     same(whole, part)
+    row = json.loads(hop("adapt", part.parent, "--vs", "py:policies:uniform", *SHORT, "--json"))
+    assert row["co_players"] == [{"name": "py:policies:uniform", "known": "met in training", "where": "its team"}]
+    said = hop("adapt", part.parent, "--vs", "py:policies:raises", *SHORT, "--learn", "all", fails=True)
+    assert re.search("life [01]: py:policies:raises, episode 1, step 2: it raised ValueError", said), said
     team = [x.replace("uniform", "Checks") for x in TEAM]
     said = hop("train", "ppo-4x4", *team, "--out", tmp_path / "none", fails=True)
     assert "keeps a memory that a checkpoint cannot hold" in said and not (tmp_path / "none").exists()
