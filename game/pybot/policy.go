@@ -37,8 +37,8 @@ func Is(name string) bool {
 // Executes says what opening the policy runs.
 func Executes(name string) string { return fmt.Sprintf("\"python3 -m hop.player\" with %s", name) }
 
-// openPatience is how long a policy may take to be imported.
-const openPatience = 2 * time.Minute
+// openPatience is how long a policy may take to be imported; tests have less.
+var openPatience = 2 * time.Minute
 
 // looks is how often within its time limit it is looked whether a policy still decides.
 const looks = 4

@@ -57,6 +57,9 @@ func (f *fake) Call(op string, args json.RawMessage) (any, error) {
 	if f.bad = strings.TrimPrefix(a.Policy, "fake:"); f.bad == "missing" {
 		return nil, errors.New("there is no Python module fake")
 	}
+	if f.bad == "endless" {
+		time.Sleep(time.Minute)
+	}
 	return map[string]any{"limit": .2, "remembers": f.bad == "remembers"}, nil
 }
 
@@ -215,6 +218,15 @@ func TestFaultsNameThePlaceAndEndTheProcess(t *testing.T) {
 	if _, err := Open(gametest.New(t, staghunt.New, staghunt.Default()), "nowhere.onnx"); err == nil ||
 		!strings.Contains(err.Error(), "nowhere.onnx: there is no such file") {
 		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// A policy whose import does not end is ended.
+func TestAnImportThatHangsIsEnded(t *testing.T) {
+	defer func(was time.Duration) { openPatience = was }(openPatience)
+	openPatience = 100 * time.Millisecond
+	if _, err := hunt(t, "endless", 1, 1, 1); err == nil || !strings.Contains(err.Error(), "py:fake:endless: it was not imported within 100ms") {
+		t.Errorf("got %v", err)
 	}
 }
 

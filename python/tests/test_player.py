@@ -6,9 +6,13 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
+import types
 
+import numpy as np
 import pytest
+from hop import HopError, player
 from hop._binary import binary
 from test_train_env import POSIX, environment, hop, same
 
@@ -141,8 +145,6 @@ def test_a_wrong_name_is_wrong_usage(name, tmp_path):
 
 def test_no_python_package(tmp_path):
     """What to install is said."""
-    import sys
-
     said = hop("eval", "--team", "py:a:b", fails=True, cwd=tmp_path, PYTHONPATH="", HOP_PYTHON=sys.executable)
     if "no Python module a" in said:
         pytest.skip("the package is installed")
@@ -244,3 +246,98 @@ def test_training_among_a_policy(tmp_path):
     team = [x.replace("uniform", "Checks") for x in TEAM]
     said = hop("train", "ppo-4x4", *team, "--out", tmp_path / "none", fails=True)
     assert "keeps a memory that a checkpoint cannot hold" in said and not (tmp_path / "none").exists()
+
+
+class Session:
+    """A network in onnxruntime's place: what it reads and gives, and what it answers."""
+
+    reads, gives, answer = [("obs", ["batch", 3])], ["probs"], [[0.2, 0.3, 0.5]]
+
+    def __init__(self, *args, **kwargs):
+        port = types.SimpleNamespace
+        self.ins = [port(name=name, shape=shape) for name, shape in self.reads]
+        self.outs = [port(name=name) for name in self.gives]
+
+    def get_inputs(self):
+        return self.ins
+
+    def get_outputs(self):
+        return self.outs
+
+    def run(self, names, feeds):
+        self.fed = feeds
+        if self.answer is None:
+            raise RuntimeError("out of memory")
+        return [np.array(self.answer, np.float32)] + [feeds[n.removesuffix("_next")] + 1 for n in names[1:]]
+
+
+def network(monkeypatch, **about):
+    """A policy of such a network, in a game with 3 numbers and 3 actions."""
+    made = type("Made", (Session,), about)
+    stub = types.SimpleNamespace(InferenceSession=made, SessionOptions=types.SimpleNamespace)
+    monkeypatch.setitem(sys.modules, "onnxruntime", stub)
+    return player.Network("net.onnx", 3, 3)
+
+
+def block(copies):
+    """Memory of some copies, in which everything is legal but action 1."""
+    shapes = {"obs": (3,), "mask": (3,)}
+    kinds = {"obs": "f4", "reward": "f4", "earned": "f8", "seed": "i8", "calls": "i8", "op": "u1", "mask": "u1"}
+    names = ["op", "mask", "obs", "reward", "earned", "seed", "seat", "episode", "step", "action", "at", "calls"]
+    b = player.Block({n: np.zeros((copies, *shapes.get(n, ())), kinds.get(n, "i4")) for n in names})
+    b.mask[:, [0, 2]] = 1
+    return b
+
+
+@pytest.mark.parametrize(
+    "about, want",
+    [
+        ({"reads": [("x", [1, 3])]}, "it reads x and gives probs; want obs"),
+        ({"gives": ["q"]}, "it reads obs and gives q; want obs"),
+        ({"reads": [("obs", [1, 4])]}, "it reads observations of 4 numbers, those of this game have 3"),
+        ({"reads": [("obs", [1, 3]), ("goals", [1, 2])]}, "it also reads goals, which nobody gives it"),
+    ],
+)
+def test_a_network_that_cannot_play_is_refused(monkeypatch, about, want):
+    with pytest.raises(HopError, match=want):
+        network(monkeypatch, **about)
+
+
+@pytest.mark.parametrize(
+    "answer, want",
+    [
+        ([[np.nan, 0, 1]], "it gave .*nan.*, want numbers that are finite"),
+        ([[0, 1, 0]], "which leaves no legal action"),
+        ([[1, 0]], r"it gave probs of shape \[1, 2\], want \[1, 3\]"),
+        (None, "onnxruntime raised RuntimeError: out of memory"),
+    ],
+)
+def test_what_a_network_gives_is_looked_at(monkeypatch, answer, want):
+    with pytest.raises(HopError, match=want):
+        network(monkeypatch, answer=answer).decide(block(1), [0], [True])
+
+
+@pytest.mark.parametrize("gives", ["probs", "logits"])
+def test_actions_of_a_network_are_drawn_among_the_legal(monkeypatch, gives):
+    """By the seed, as often as it says, and never an illegal one."""
+    row = [0.25, 9.0, 0.75] if gives == "probs" else [np.log(0.25), 9.0, np.log(0.75)]
+    many = 4000
+    net, b = network(monkeypatch, gives=[gives], answer=[row] * many), block(many)
+    b.seed[:] = np.random.default_rng(1).integers(0, 2**63, many)
+    net.decide(b, list(range(many)), [True] * many)
+    assert set(b.action) == {0, 2} and abs((b.action == 2).mean() - 0.75) < 0.03
+    for seed, want in ((0, 0), (2**63 - 1, 2)):
+        assert player._draw(np.array([0.5, 0.0, 0.5]), np.array([True, False, True]), False, seed) == want
+
+
+def test_a_network_carries_its_state_through_an_episode(monkeypatch):
+    reads = [("obs", [1, 3]), ("legal", [1, 3]), ("h", ["batch", 2])]
+    net, b = network(monkeypatch, reads=reads, gives=["probs", "h_next"], answer=[[1, 0, 0]]), block(2)
+    assert net.remembers
+    for begin, want in ((True, 0), (False, 1), (False, 2), (True, 0)):
+        net.decide(b, [1], [begin])
+        assert (net.net.fed["h"] == want).all() and net.net.fed["legal"].tolist() == [[1, 0, 1]]
+    assert (b.state["h"][0] == 0).all()  # another copy's
+    b.forget()
+    net.decide(b, [1], [False])
+    assert (net.net.fed["h"] == 0).all()
