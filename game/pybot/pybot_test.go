@@ -225,7 +225,8 @@ func TestFaultsNameThePlaceAndEndTheProcess(t *testing.T) {
 func TestAnImportThatHangsIsEnded(t *testing.T) {
 	defer func(was time.Duration) { openPatience = was }(openPatience)
 	openPatience = 100 * time.Millisecond
-	if _, err := hunt(t, "endless", 1, 1, 1); err == nil || !strings.Contains(err.Error(), "py:fake:endless: it was not imported within 100ms") {
+	_, err := hunt(t, "endless", 1, 1, 1)
+	if err == nil || !strings.Contains(err.Error(), "py:fake:endless: it was not imported within 100ms") {
 		t.Errorf("got %v", err)
 	}
 }
