@@ -13,6 +13,7 @@ package game
 import (
 	"encoding"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hop-marl/hop/num/rng"
@@ -226,6 +227,16 @@ type BotInfo struct {
 	New       func() Bot
 }
 
+// Joined are bots that somebody adds to a game (With), beside its own. They play by their names as
+// those do, but nothing is measured by them: who enters a benchmark changes none of its references.
+type Joined []BotInfo
+
+// AllBots lists the game's bots, and those that have joined it.
+func AllBots(g Game) []BotInfo {
+	joined, _ := As[Joined](g)
+	return append(slices.Clip(g.Bots()), joined...)
+}
+
 // Speaker is a Game that makes co-players from texts of a language of its own, besides its
 // Bots.
 type Speaker interface {
@@ -233,11 +244,11 @@ type Speaker interface {
 	Speak(text string) (Policy, error)
 }
 
-// NewBot makes the game's bot of that name, or the co-player that a text describes in the
+// NewBot makes the bot of that name, of AllBots, or the co-player that a text describes in the
 // game's language. The error lists the names there are.
 func NewBot(g Game, name string) (Bot, error) {
 	names := make([]string, 0, 8)
-	for _, b := range g.Bots() {
+	for _, b := range AllBots(g) {
 		if b.Name == name {
 			return b.New(), nil
 		}

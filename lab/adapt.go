@@ -14,6 +14,7 @@ import (
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/search/truth"
@@ -39,7 +40,15 @@ func (l *Lab) Adapt(ctx context.Context, config prepare.Adapt, at Site) (*adapte
 	if err := config.Validate(); err != nil {
 		return nil, Misuse{err}
 	}
-	table, err := (&adapting{Lab: l, Adapt: config, site: at, teams: config.Teams()}).run(ctx)
+	c := &adapting{Lab: l, Adapt: config, site: at, teams: config.Teams()}
+	work := func() (*adapted.Table, error) { return c.run(ctx) }
+	var table *adapted.Table
+	var err error
+	if slices.ContainsFunc(slices.Concat(prepare.Players(&config), at.Runs), pybot.Is) {
+		table, err = cores.Await(ctx, work) // which may take minutes for a window
+	} else {
+		table, err = work()
+	}
 	if err == nil && at.Dir != "" {
 		err = adapted.Write(at.Dir, table)
 	}
@@ -57,6 +66,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 			return nil, err
 		}
 	}
+	c.forAll(g.Spec().Seats - 1)
 	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
 	count, end := c.Counting("meetings")
 	defer end()
@@ -87,6 +97,18 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 		err = c.sumStrangers(ctx, g, table, split)
 	}
 	return table, err
+}
+
+// forAll lets a single co-player that is named stand for all others.
+func (c *adapting) forAll(others int) {
+	for i, t := range c.teams {
+		if len(t) == 1 {
+			c.teams[i] = slices.Repeat(t, others)
+		}
+	}
+	if len(c.Then) == 1 {
+		c.Then = slices.Repeat(c.Then, others)
+	}
 }
 
 // share says how many cores each seed's lives are lived on: meetings and seeds come first.
@@ -205,12 +227,23 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			return nil, nil, nil, err
 		}
 	}
+	for _, r := range rows {
+		if !pybot.Is(r.name) {
+			continue
+		}
+		if _, err := pybot.Open(g, r.name); err != nil { // before anything is solved
+			return nil, nil, nil, Misuse{err}
+		}
+	}
 	return rows, g, about, nil
 }
 
 // adaptFolders returns the folders of a run's seeds; none if the name is not a
 // folder.
 func adaptFolders(name string) ([]string, error) {
+	if pybot.Is(name) {
+		return nil, nil
+	}
 	if _, err := os.Stat(name); err == nil {
 		return Folders(name)
 	}
@@ -220,7 +253,7 @@ func adaptFolders(name string) ([]string, error) {
 	return nil, nil
 }
 
-// members turns names into co-players: bots, members or kinds of the zoo, RUN#AGENT. The
+// members turns names into co-players: bots, policies in Python, members or kinds of the zoo, RUN#AGENT. The
 // k-th of a member is agent k of its run, from 1: the focal agent has 0's place.
 // It also returns which bot, or which run's agent, each is.
 func (c *adapting) members(g game.Game, about map[string]any, names []string) (list []eval.Member, who []string, err error) {
@@ -229,6 +262,14 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 	}
 	var zoo []ZooEntry
 	for i, name := range names {
+		if pybot.Is(name) {
+			m, err := Typed(g, names, i, nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			list, who = append(list, m), append(who, name)
+			continue
+		}
 		m, err := c.Reg.Member(g, name)
 		if err == nil {
 			list, who = append(list, m), append(who, name)

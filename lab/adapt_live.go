@@ -2,12 +2,14 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/eval"
@@ -116,7 +118,9 @@ func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes 
 		run := c.life(own, seed, episodes)
 		run.Team[0], run.GoalLen, run.After = focal.Member, focal.GoalLen, focal.After
 		run.Lives, run.Key, run.Workers, run.Window = 1, lifeKey(seed).Child("life", n), 1, c.Every
-		lives[n], err = run.Run(ctx)
+		if lives[n], err = run.Run(ctx); err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("life %d: %w", n, err)
+		}
 		return err
 	})
 	if err != nil {
@@ -191,9 +195,10 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		defer c.turn()()
 	}
 	if len(r.dirs) == 0 {
-		focal, err := Member(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
-		if _, none := game.NewBot(m.g, r.name); none != nil && !IsPlanner(r.name) {
-			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), and %w", r.name, none)
+		focal, err := Typed(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
+		if _, none := game.NewBot(m.g, r.name); none != nil && !IsPlanner(r.name) && !pybot.Is(r.name) {
+			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), no policy in Python (py:MODULE:FUNCTION, "+
+				"FILE.onnx), and %w", r.name, none)
 		}
 		if err != nil {
 			return nil, err

@@ -85,7 +85,7 @@ func (l *Lab) recording(c prepare.Collect, at Site) (dataset.Config, error) {
 	}
 	cfg.Among = among
 	if len(c.Team) > 0 {
-		members, err := Team(g, c.Team)
+		members, err := team(g, c.Team, nil, Member) // whose names a file holds: they start nothing
 		if err != nil {
 			return cfg, err
 		}

@@ -207,7 +207,7 @@ func (c *crossing) member(g game.Game, e *entry, run *run, own []eval.Member, na
 			return eval.Member{}, Misused("br takes minutes a start among several random bots (hop oracle does it)")
 		}
 	}
-	m, err := Member(g, names, seat, c.Planner)
+	m, err := Typed(g, names, seat, c.Planner)
 	if err != nil {
 		return m, Misused("%s cannot play here: %w", e.name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
@@ -148,7 +149,10 @@ func (c *crossing) ready(e *entry, g game.Game, name string, sets []string) erro
 				return nil
 			}
 		}
-		if _, err := Member(g, names, 0, c.Planner); err != nil {
+		if pybot.Is(e.bot) {
+			e.kind = "policy in Python"
+		}
+		if _, err := Typed(g, names, 0, c.Planner); err != nil {
 			return Misused("%s is no folder of runs, no preset, and no player of %s: %w", e.bot, name, err)
 		}
 		return nil

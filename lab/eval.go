@@ -20,7 +20,7 @@ import (
 
 // EvalConfig says who plays how often.
 type EvalConfig struct {
-	Team     []string              `yaml:"team" doc:"one bot a seat, or one for all (hop list bots); also br, the best response; plan, the untrained planner, which knows the others' bots; plan-infer, which infers them; plan-paper, with HOP's settings" unit:"WHO" need:"yes"`
+	Team     []string              `yaml:"team" doc:"one bot a seat, or one for all (hop list bots); also py:MODULE:FUNCTION or FILE.onnx, a policy in Python; br, the best response; plan, the untrained planner, which knows the others' bots; plan-infer, which infers them; plan-paper, with HOP's settings" unit:"WHO" need:"yes"`
 	Episodes int                   `yaml:"episodes" doc:"how many episodes to play" range:"1.."`
 	Seed     uint64                `yaml:"seed" doc:"all random numbers follow from it"`
 	Workers  int                   `yaml:"workers" doc:"cores to use; 0: all; the result is the same" range:"0.."`

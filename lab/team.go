@@ -9,6 +9,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/num/config"
@@ -19,9 +20,16 @@ import (
 	"github.com/hop-marl/hop/train/eval"
 )
 
-// Team turns names of bots and planners into members. A single name stands for
-// the whole team. planner sets fields of planners, such as plan.sims=200.
+// Team turns names that a user typed into members: bots and planners, and policies in Python, which
+// are started. A single name stands for the whole team. planner sets fields of planners, such as
+// plan.sims=200.
 func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error) {
+	return team(g, names, planner, Typed)
+}
+
+// team makes members of names, each by the same function.
+func team(g game.Game, names, planner []string, member func(game.Game, []string, int, []string) (eval.Member, error),
+) ([]eval.Member, error) {
 	spec, typed := g.Spec(), names
 	if len(names) == 1 {
 		names = slices.Repeat(names, spec.Seats)
@@ -32,7 +40,7 @@ func Team(g game.Game, names []string, planner ...string) ([]eval.Member, error)
 	}
 	members := make([]eval.Member, len(names))
 	for i := range names {
-		m, err := Member(g, names, i, planner)
+		m, err := member(g, names, i, planner)
 		if err != nil {
 			return nil, Wrong(err, "--team", typed...)
 		}
@@ -115,6 +123,19 @@ func IsPlanner(name string) bool { return slices.Contains(Planners, name) }
 
 // without returns the names but one.
 func without(names []string, at int) []string { return slices.Delete(slices.Clone(names), at, at+1) }
+
+// Typed is Member for names that a user typed: they may also stand for a policy in Python, which is
+// started.
+func Typed(g game.Game, names []string, at int, set []string) (eval.Member, error) {
+	if !pybot.Is(names[at]) {
+		return Member(g, names, at, set)
+	}
+	p, err := pybot.Open(g, names[at])
+	if err != nil {
+		return eval.Member{}, Misuse{err}
+	}
+	return eval.Member{Name: names[at], Players: p.Players}, nil
+}
 
 // Member returns what a name of a team stands for: a bot; br, the best response;
 // plan, the untrained planner that knows its co-players' bots; plan-infer, which

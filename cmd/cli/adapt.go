@@ -10,7 +10,7 @@ import (
 )
 
 type adaptCmd struct {
-	Runs []string             `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, or a bot." placeholder:"RUN|WHO"`
+	Runs []string             `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, bandit, a bot, py:MODULE:FUNCTION or FILE.onnx." placeholder:"RUN|WHO"`
 	Ask  flags[prepare.Adapt] `embed:""`
 	Game string               `help:"The game for those that are no runs." default:"staghunt"`
 	Set  []string             `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`

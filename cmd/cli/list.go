@@ -81,7 +81,7 @@ func (c listCmd) bots(a *app) error {
 		return usageError{err}
 	}
 	if built != nil {
-		bots = built.Bots()
+		bots = game.AllBots(built)
 	}
 	rows := []named{}
 	for _, b := range bots {

@@ -143,6 +143,80 @@ func TestWhatAStrangersFolderNamesRunsOnceItIsTrusted(t *testing.T) {
 	}
 }
 
+// So it is of policies in Python that somebody else's folder lets play in a game of ours: what needs
+// none of them works, what would start one is refused until it is trusted.
+func TestAPolicyThatAStrangersFolderNamesIsRefused(t *testing.T) {
+	x := foreign{spectest.NewTrap(t)}
+	t.Chdir(t.TempDir())
+	ok(t, "train", "ppo-4x4", "--steps", "200", "--set", "eval.episodes=4", "--out", "own")
+	for _, status := range []string{"done", "stopped"} {
+		x.Among(t, "own/ppo-4x4-001/seed-1", status, status, "ppo-4x4")
+	}
+	if err := os.RemoveAll("own"); err != nil {
+		t.Fatal(err)
+	}
+	if x.Sprung() {
+		t.Fatal("making the folders started something")
+	}
+	for _, words := range [][]string{
+		{"show", "done"}, {"list", "fields", "done"}, {"report", "done", "--no-gif"}, {"train", "--resume", "done"},
+		{"adapt", "done", "--vs", "ns", "--lives", "2", "--steps", "40", "--last", "20", "--workers", "1"},
+	} {
+		if code, _, errs := x.hop(t, words); code != 0 || x.Sprung() {
+			t.Errorf("hop %s: exit %d, want it to work without running anything\n%s", strings.Join(words, " "), code, errs)
+		}
+	}
+	starts := [][]string{
+		{"train", "--resume", "stopped"}, {"train", "done/seed-1/spec.yaml", "--out", "new"}, {"audit", "done"},
+		{"play", "--run", "done", "--plain"}, {"report", "done"}, {"bench", "train", "done/seed-1/spec.yaml", "--steps", "8192"},
+		{"compare", "done/seed-1/spec.yaml", "ppo-4x4", "--out", "compared"},
+	}
+	for _, words := range starts {
+		_, out, errs := x.hop(t, words)
+		if x.Sprung() || !strings.Contains(out+errs, `it would run "python3 -m hop.player" with py:evil:act`) {
+			t.Errorf("hop %s: want a refusal that says what would run, got\n%s", strings.Join(words, " "), errs)
+		}
+		if _, _, errs := x.hop(t, append([]string{"--trust"}, words...)); !x.Sprung() {
+			t.Errorf("hop --trust %s starts nothing\n%s", strings.Join(words, " "), errs)
+		}
+	}
+	ok(t, "trust", ".")
+	for _, words := range starts {
+		if _, _, errs := x.hop(t, words); !x.Sprung() {
+			t.Errorf("hop %s starts nothing, although its folder is trusted\n%s", strings.Join(words, " "), errs)
+		}
+	}
+}
+
+// What the user types runs: a policy in Python among those who play, or as the one who is scored.
+func TestAPolicyThatTheUserTypesRuns(t *testing.T) {
+	x := spectest.NewTrap(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("HOP_PYTHON", x.Python)
+	if err := os.WriteFile("net.onnx", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{
+		{"adapt", "nh", "--vs", "py:own:act"}, {"adapt", "nh", "--vs", "ns", "--then", "net.onnx"}, {"adapt", "py:own:act", "--vs", "ns"},
+		{"strangers", "score", "net.onnx", "--some", "1"}, {"strangers", "score", "py:own:act", "--some", "1"},
+		{"eval", "--team", "py:own:act"}, {"play", "--team", "ns,ns,ns,py:own:act", "--plain"},
+		{"crossplay", "py:own:act", "ns", "--out", "cross"},
+	} {
+		code, _, errs := hop(t, words...)
+		if code != 2 || !x.Sprung() || !strings.Contains(errs, "hop.player is gone") {
+			t.Errorf("hop %s: exit %d, want 2 because it ends at once\n%s", strings.Join(words, " "), code, errs)
+		}
+	}
+	for _, words := range [][]string{
+		{"collect", "--team", "py:own:act", "--rows", "10", "--out", "rows"},
+		{"oracle", "--vs", "py:own:act,ns,ns"},
+	} {
+		if code, _, _ := hop(t, words...); code != 2 || x.Sprung() {
+			t.Errorf("hop %s: exit %d, want 2 and nothing started", strings.Join(words, " "), code)
+		}
+	}
+}
+
 // foreign is a folder of somebody else's folders.
 type foreign struct{ *spectest.Trap }
 

@@ -1,4 +1,4 @@
-// Command outside is hop with a game and a mind of somebody else's: everything that
+// Command outside is hop with a game, a mind and a co-player of somebody else's: everything that
 // hop does with its own, it does with these.
 package main
 
@@ -8,12 +8,13 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 
 	"example.org/outside/reinforce"
+	"example.org/outside/turns"
 	"example.org/outside/weaklink"
 )
 
 func main() { cli.Main(all()) }
 
-// all is hop's registry with a game and a mind more. Their entries are all that is known of them:
+// all is hop's registry with a game and a mind more, and a co-player in a game of hop's. Their entries are all that is known of them:
 // each line after the first is something that hop can do without, and does better with.
 func all() *spec.Registry {
 	reg := registry.New()
@@ -27,5 +28,6 @@ func all() *spec.Registry {
 		Audited(reinforce.Audit). // audits compute updates again
 		Plain().                  // one policy plays any seat, and agents may share it
 		Bred("policy gradients without a value (Williams 1992)", false)
+	reg.Games["staghunt"] = reg.Games["staghunt"].Join(turns.Bots) // outside strangers score turns; --vs turns
 	return reg
 }

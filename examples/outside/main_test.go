@@ -1,11 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/lab"
 )
 
 // The test binary is the program if it is told to be.
@@ -89,4 +94,62 @@ func TestWhatHopDoesWithItsOwnItDoesWithThese(t *testing.T) {
 	// hop's own minds play the game from outside, too.
 	outside(t, "train", "ppo", "--set", "game.name=weaklink", "--set", "actor.frame=board", "--set", "train.steps=5000",
 		"--set", "eval.episodes=50", "--out", dir)
+}
+
+// A policy from outside plays by its name in a game of hop's, as a co-player and as the one who is
+// scored, and no reference is made of it.
+func TestAPolicyFromOutsidePlaysByItsName(t *testing.T) {
+	t.Chdir(t.TempDir()) // here a folder has its name
+	if out := outside(t, "list", "bots"); !strings.Contains(out, "turns") {
+		t.Errorf("it is not listed:\n%s", out)
+	}
+	short := []string{"--lives", "2", "--steps", "120", "--last", "60", "--json"}
+	var met struct {
+		CoPlayers []struct{ Known string } `json:"co_players"`
+		By        string                   `json:"best_response_by"`
+		Score     float64
+	}
+	decode(t, &met, outside(t, append([]string{"adapt", "nh", "--vs", "turns"}, short...)...))
+	if len(met.CoPlayers) != 1 || met.CoPlayers[0].Known != "stranger" || !strings.HasPrefix(met.By, "by ") || met.By == "by turns" {
+		t.Errorf("among it: %+v, want a stranger whose best response is sought among candidates", met)
+	}
+	var scored struct {
+		Strangers struct {
+			Agent string
+			N     int
+		}
+	}
+	decode(t, &scored, outside(t, append([]string{"strangers", "score", "turns", "--some", "2", "--starts", "4"}, short...)...))
+	if scored.Strangers.Agent != "turns" || scored.Strangers.N != 2 {
+		t.Errorf("scored: %+v", scored.Strangers)
+	}
+	if out := outside(t, "play", "--team", "ns,ns,ns,turns", "--plain"); !strings.Contains(out, "turns") {
+		t.Errorf("played:\n%.300s", out)
+	}
+}
+
+// A game's own bots are as they were with one more that has joined.
+func TestWhoJoinsIsNoBotOfTheGame(t *testing.T) {
+	block, err := all().NewGame("staghunt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := block.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, every := len(g.Bots()), game.AllBots(g); len(every) != own+1 || every[own].Name != "turns" {
+		t.Errorf("%d bots of its own, and %v", own, every)
+	}
+	if slices.Contains(lab.Scripts(g), "turns") {
+		t.Error("a bandit chooses it")
+	}
+}
+
+// decode reads the JSON that a command printed, after what it said.
+func decode(t *testing.T, into any, out string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(out[strings.Index(out, "{"):]), into); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }

@@ -207,6 +207,9 @@ func (p *Peer) lost(why error) error {
 	return p.failed
 }
 
+// Wrote returns the end of what the guest has written to stderr.
+func (p *Peer) Wrote() string { return p.tail.text() }
+
 // Kill ends the guest at once. What is being asked of it fails.
 func (p *Peer) Kill() { p.cmd.Process.Kill() }
 
@@ -255,10 +258,15 @@ func (t *tail) Write(b []byte) (int, error) {
 
 // last returns the end of what was written, for an error.
 func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if text := strings.TrimSpace(string(t.kept)); text != "" {
+	if text := t.text(); text != "" {
 		return "; it wrote last:\n" + text
 	}
 	return ""
+}
+
+// text returns the end of what was written.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.kept))
 }

@@ -15,9 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -65,36 +62,4 @@ func (c Config) workers() int {
 		return c.Workers
 	}
 	return max(1, min(runtime.NumCPU(), 16))
-}
-
-// interpreter returns the Python that plays.
-func (c Config) interpreter() (string, error) {
-	if c.Python != "" {
-		return c.Python, nil
-	}
-	if p := os.Getenv("HOP_PYTHON"); p != "" {
-		return p, nil
-	}
-	var folders []string
-	if exe, err := os.Executable(); err == nil { // a wheel puts both into one folder
-		folders = append(folders, filepath.Dir(exe))
-	}
-	if v := os.Getenv("VIRTUAL_ENV"); v != "" {
-		folders = append(folders, filepath.Join(v, "bin"), filepath.Join(v, "Scripts"))
-	}
-	for _, dir := range folders {
-		for _, name := range []string{"python3", "python", "python.exe"} {
-			path := filepath.Join(dir, name)
-			if info, err := os.Stat(path); err == nil && !info.IsDir() {
-				return path, nil
-			}
-		}
-	}
-	for _, name := range []string{"python3", "python"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("pyenv: there is no Python here to play %s; install one, or name it with --set game.python=PATH or HOP_PYTHON",
-		c.Env)
 }

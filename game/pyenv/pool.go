@@ -2,11 +2,7 @@ package pyenv
 
 import (
 	"errors"
-	"fmt"
-	"os/exec"
 	"runtime"
-	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/hop-marl/hop/game"
@@ -113,7 +109,7 @@ func (w *worker) make(g *Game, sts []*state) error {
 	}
 	n, seats, k := len(sts), g.spec.Seats, len(g.spec.Actions)
 	if err := w.peer.Call("copies", map[string]int{"copies": n}, nil); err != nil {
-		return said(err)
+		return bridge.Traced(err)
 	}
 	m, err := w.peer.Share([]bridge.Array{
 		{Name: "op", Type: "u1", Shape: []int{n}},
@@ -126,7 +122,7 @@ func (w *worker) make(g *Game, sts []*state) error {
 		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
 	})
 	if err != nil {
-		return said(err)
+		return bridge.Traced(err)
 	}
 	b := &block{
 		op: bridge.Slice[uint8](m, "op"), mask: bridge.Slice[uint8](m, "mask"), alive: bridge.Slice[uint8](m, "alive"),
@@ -141,17 +137,8 @@ func (w *worker) make(g *Game, sts []*state) error {
 
 // start starts the process and opens the environment in it. The first one is to look
 // whether it can be played.
-func (w *worker) start(c Config, first bool, a *about) error {
-	python, err := c.interpreter()
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(python, "-m", "hop.worker")
-	if w.peer, err = bridge.Start(cmd, thisVersion()); err != nil {
-		if strings.Contains(err.Error(), "No module named hop") || strings.Contains(err.Error(), "No module named 'hop'") {
-			return fmt.Errorf("%s does not have hop's Python package; install it there (pip install hop-marl), or name the interpreter that has "+
-				"it with --set game.python=PATH or HOP_PYTHON", python)
-		}
+func (w *worker) start(c Config, first bool, a *about) (err error) {
+	if w.peer, err = bridge.Python("hop.worker", c.Python, "--set game.python=PATH"); err != nil {
 		return err
 	}
 	err = w.peer.Call("open", map[string]any{
@@ -159,26 +146,9 @@ func (w *worker) start(c Config, first bool, a *about) error {
 	}, a)
 	if err != nil {
 		w.peer.Close()
-		return said(err)
+		return bridge.Traced(err)
 	}
 	return nil
-}
-
-// thisVersion is the version of this program, for people.
-func thisVersion() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "dev"
-}
-
-// said is an error with where it happened in Python, if that is known.
-func said(err error) error {
-	var r *bridge.Refusal
-	if errors.As(err, &r) && r.Trace != "" {
-		return fmt.Errorf("%s\n%s", r.Text, strings.TrimSpace(r.Trace))
-	}
-	return err
 }
 
 // tick lets workers step or reset the states, all at once. Others may ask the same
@@ -206,7 +176,7 @@ func (p *pool) tick(sts []game.State, actions [][]int32, rules []*rng.Rand) (fai
 		}
 		w.lock.Unlock()
 		if err != nil && failed == nil {
-			failed = said(err)
+			failed = bridge.Traced(err)
 		}
 	}
 	return failed

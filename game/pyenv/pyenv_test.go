@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -399,39 +397,5 @@ func TestConfigsAreChecked(t *testing.T) {
 		if _, err := New(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want %q", c.cfg, err, c.want)
 		}
-	}
-}
-
-// The interpreter is the one that is named, else that of HOP_PYTHON, of VIRTUAL_ENV, or
-// the system's.
-func TestTheInterpreterIsFound(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "bin", "python3")
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("VIRTUAL_ENV", dir)
-	t.Setenv("HOP_PYTHON", "")
-	if got, err := (Config{}).interpreter(); err != nil || got != name {
-		t.Errorf("got %s %v, want that of VIRTUAL_ENV", got, err)
-	}
-	t.Setenv("HOP_PYTHON", "other")
-	if got, _ := (Config{}).interpreter(); got != "other" {
-		t.Errorf("got %s, want that of HOP_PYTHON", got)
-	}
-	if got, _ := (Config{Python: "mine"}).interpreter(); got != "mine" {
-		t.Errorf("got %s, want the one that is named", got)
-	}
-	t.Setenv("HOP_PYTHON", "")
-	t.Setenv("VIRTUAL_ENV", "")
-	t.Setenv("PATH", "")
-	if _, err := (Config{Env: "a:b"}).interpreter(); err == nil || !strings.Contains(err.Error(), "no Python here") {
-		t.Errorf("got %v, want that there is none", err)
-	}
-	if _, err := exec.LookPath("go"); err == nil {
-		t.Fatal("the path is not empty: nothing was tested")
 	}
 }

@@ -120,6 +120,9 @@ func (v *View) EarnedOf(n int) float64 { return v.envs.env[n].ret[v.Agent] }
 // EpisodeOf returns which of env n's episodes is running, from 0.
 func (v *View) EpisodeOf(n int) int { return v.envs.env[n].episode }
 
+// StepsOf returns how many steps env n's running episode has had.
+func (v *View) StepsOf(n int) int { return v.envs.env[n].steps }
+
 // Mix marks env n's episode as one in which a stand-in plays.
 func (v *View) Mix(n int) { v.envs.env[n].mixed = true }
 

@@ -25,7 +25,7 @@ var Groups = []Group{
 		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/script", "game/rules",
 		"game/cartpole",
 		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
-		"game/oracle", "game/stranger", "game/pyenv",
+		"game/oracle", "game/stranger", "game/pyenv", "game/pybot",
 	}},
 	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset"}},
 	{"model", "Networks.", []string{

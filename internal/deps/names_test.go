@@ -71,7 +71,7 @@ func knownNames() map[string]owner {
 		known[name] = owner{[]string{"agent/" + name}}
 	}
 	known["staghunt"] = owner{[]string{"game/staghunt", "search/hunt"}}
-	known["python"] = owner{[]string{"game/pyenv"}}
+	known["python"] = owner{[]string{"game/pyenv", "game/bridge"}} // which also finds the interpreter of that name
 	return known
 }
 

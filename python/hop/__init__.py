@@ -4,6 +4,7 @@ from . import dataset
 from ._binary import BinaryError
 from ._version import __version__
 from ._wire import HopError, PeerDied
+from ._strangers import Strangers, strangers
 from .agents import Agent, Look, Other, bot, bots, load
 from .envs import games, parallel_env, vec_env
 from .recorder import Recorder
@@ -16,6 +17,7 @@ __all__ = [
     "Other",
     "PeerDied",
     "Recorder",
+    "Strangers",
     "__version__",
     "bot",
     "bots",
@@ -23,5 +25,6 @@ __all__ = [
     "games",
     "load",
     "parallel_env",
+    "strangers",
     "vec_env",
 ]

@@ -13,7 +13,6 @@ it has, and what to do about it.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
 import platform
@@ -23,6 +22,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ._copies import Copy, Row, Shape, Turns, raised
+from ._named import find
 from ._spaces import Refusal
 from ._wire import HopError, serve
 
@@ -34,41 +34,14 @@ _REPLAY_STEPS, _REPLAY_EPISODES = 60, 2
 
 
 def load(name: str) -> Callable[..., Any]:
-    """The function that `module:function` names; modules of the current folder come first."""
-    module, colon, path = name.partition(":")
-    if not colon or not module or not path:
-        raise Refusal(
-            f"{name!r} names no environment; want MODULE:FUNCTION, such as "
-            "mpe2.simple_spread_v3:parallel_env"
-        )
-    if "" not in sys.path and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-    except ModuleNotFoundError as e:
-        if e.name and (module == e.name or module.startswith(e.name + ".")):
-            raise Refusal(
-                f"there is no Python module {e.name}, neither in the current folder nor installed for "
-                f"{sys.executable}; install it there, or name another interpreter with "
-                "--set game.python=..."
-            ) from None
-        raise Refusal(raised(f"importing {module}", e)) from None
-    except BaseException as e:
-        raise Refusal(raised(f"importing {module}", e)) from None
-    for part in path.split("."):
-        if not hasattr(found, part):
-            near = [
-                n for n in dir(found) if not n.startswith("_") and callable(getattr(found, n, None))
-            ]
-            raise Refusal(
-                f"{module} has no {path}; it has {', '.join(near[:12]) or 'no functions'}"
-            )
-        found = getattr(found, part)
-    if not callable(found):
-        raise Refusal(
-            f"{name} is a {type(found).__name__}, want a function that returns an environment"
-        )
-    return found
+    """The function that makes the environment which `module:function` names."""
+    return find(
+        name,
+        "environment",
+        "mpe2.simple_spread_v3:parallel_env",
+        "a function that returns an environment",
+        "--set game.python=...",
+    )
 
 
 class Worker:

@@ -133,8 +133,8 @@ func (s *Server) about(args json.RawMessage) (*About, error) {
 	return &About{Run: dir, Mind: x.Spec.Mind.Name, Game: x.Spec.Game.Name, Params: params, Agents: seats, Step: x.Step}, nil
 }
 
-// bots lists a game's bots.
-func (s *Server) bots(args json.RawMessage) (any, error) {
+// asked builds the game that a question is about.
+func (s *Server) asked(args json.RawMessage) (game.Game, error) {
 	var asked struct {
 		Game   string
 		Params map[string]json.RawMessage
@@ -146,12 +146,31 @@ func (s *Server) bots(args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := g.Build()
+	return g.Build()
+}
+
+// strangers lists the co-players of a split in a game.
+func (s *Server) strangers(args json.RawMessage) (any, error) {
+	var of struct{ Split string }
+	if err := json.Unmarshal(args, &of); err != nil {
+		return nil, err
+	}
+	g, err := s.asked(args)
+	if err != nil {
+		return nil, err
+	}
+	list, err := lab.Strangers(g, of.Split)
+	return map[string]any{"strangers": list}, err
+}
+
+// bots lists a game's bots.
+func (s *Server) bots(args json.RawMessage) (any, error) {
+	built, err := s.asked(args)
 	if err != nil {
 		return nil, err
 	}
 	docs, names := map[string]string{}, []string{}
-	for _, b := range built.Bots() {
+	for _, b := range game.AllBots(built) {
 		docs[b.Name], names = b.Doc, append(names, b.Name)
 	}
 	return map[string]any{"names": names, "docs": docs}, nil

@@ -146,6 +146,8 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 		return s.open(o)
 	case "bots":
 		return s.bots(args)
+	case "strangers":
+		return s.strangers(args)
 	case "run":
 		return s.about(args)
 	}

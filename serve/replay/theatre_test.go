@@ -24,6 +24,7 @@ import (
 	"github.com/hop-marl/hop/serve/cache"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -584,6 +585,30 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := open(t, Config{Queue: -1}).Open(hunt("ns", "ns", "ns", "ns")); err == nil {
 		t.Error("a full theatre took another episode")
+	}
+}
+
+// Policies in Python are for command lines: no page starts one, by its name or with a run's team.
+func TestNoPageStartsAPolicy(t *testing.T) {
+	x := spectest.NewTrap(t)
+	t.Setenv("HOP_PYTHON", x.Python)
+	th := open(t, Config{})
+	for _, name := range []string{"py:os:makedirs", "net.onnx"} {
+		ask := hunt(name, "ns", "ns", "ns")
+		ask.Human = play.NoHuman
+		if _, err := view(t, th, ask); err == nil || !strings.Contains(err.Error(), "has no bot") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	sp, err := testLab().Reg.Load("ppo-4x4", []string{"train.team=[learn, learn, learn, py:own:act]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plays(&sp); !errors.Is(err, errPolicy) {
+		t.Errorf("a run among one is played: %v", err)
+	}
+	if x.Sprung() {
+		t.Error("a program was started")
 	}
 }
 

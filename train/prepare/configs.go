@@ -208,7 +208,7 @@ func (c *Zoo) Validate() error { return config.Check(c) }
 
 // Adapt says whom agents meet, and how.
 type Adapt struct {
-	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat: bots, members or kinds of the zoo, or RUN#AGENT" unit:"WHO"`
+	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat or one for all: bots, texts of the game's language, members or kinds of the zoo, RUN#AGENT, or a policy in Python, py:MODULE:FUNCTION or FILE.onnx" unit:"WHO"`
 	Trios     string       `yaml:"trios" doc:"several trios: six for the six of bots; or trios separated by spaces" unit:"six"`
 	Strangers string       `yaml:"strangers" doc:"the co-players of a split in place of those: as many of each as there are other seats; train, validation or test" unit:"test"`
 	Some      int          `yaml:"some" doc:"so many of the strangers, evenly spread over their list; 0: all" range:"0.."`

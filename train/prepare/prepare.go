@@ -173,14 +173,21 @@ func Files(c Config) (paths []string) {
 			paths = append(paths, string(*f))
 		}
 	})
-	if p, ok := c.(interface{ players() []string }); ok {
-		for _, name := range p.players() {
-			if run, _, ok := strings.Cut(name, "#"); ok {
-				paths = append(paths, run)
-			}
+	for _, name := range Players(c) {
+		if run, _, ok := strings.Cut(name, "#"); ok {
+			paths = append(paths, run)
 		}
 	}
 	return paths
+}
+
+// Players returns whom a config names to play beside the game's bots: agents of runs, policies in
+// Python.
+func Players(c Config) []string {
+	if p, ok := c.(interface{ players() []string }); ok {
+		return p.players()
+	}
+	return nil
 }
 
 // Fill returns a config with folders in place of the names of stages.

@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/matrix"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/game/pyenv"
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/game/snowdrift"
@@ -42,7 +43,13 @@ func New() *spec.Registry {
 	if err != nil {
 		panic("registry: the presets are not embedded")
 	}
-	return &spec.Registry{Presets: files, Groups: groups, Minds: minds(), Games: games(), Game: "staghunt", Mind: "ppo", End: pyenv.Close}
+	return &spec.Registry{Presets: files, Groups: groups, Minds: minds(), Games: games(), Game: "staghunt", Mind: "ppo", End: end}
+}
+
+// end ends what games and policies in Python have started.
+func end() {
+	pyenv.Close()
+	pybot.Close()
 }
 
 // games is all that is known of each game.

@@ -69,8 +69,11 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 	}
 	parts := train.Parts{
 		Game: g, Stage: s.stage, Minds: minds, MindOf: of, Key: key, Workers: m.Workers, Clock: m.Clock,
-		Players: func(who string) (train.PlayerMaker, error) { return s.reg.players(g, who) },
-		Kinds:   s.KindNames(g.Spec().Seats),
+		Players: func(who string) (train.PlayerMaker, error) {
+			m, err := s.member(g, who)
+			return m.Players, err
+		},
+		Kinds: s.KindNames(g.Spec().Seats),
 	}
 	if len(s.Kinds) > 0 {
 		for _, m := range minds {

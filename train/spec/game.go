@@ -79,6 +79,9 @@ func (g Game) Build() (game.Game, error) {
 		}
 		known = append(known, rules.ChanceOf(built.Spec(), block, e.draws))
 	}
+	if e.joined != nil {
+		known = append(known, game.Joined(e.joined(built)))
+	}
 	return game.With(built, known...), nil
 }
 

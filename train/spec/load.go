@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
@@ -249,13 +250,29 @@ func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
 			team[i] = own[i]
 			continue
 		}
-		m, err := s.reg.Member(a.Game, who)
+		m, err := s.member(a.Game, who)
 		if err != nil {
 			return nil, err
 		}
 		team[i] = m
 	}
 	return team, nil
+}
+
+// member returns who plays where the spec names somebody: a bot, a frozen agent of a run, or a policy
+// in Python, which is started if what named it may run it.
+func (s *Spec) member(g game.Game, who string) (eval.Member, error) {
+	if !pybot.Is(who) {
+		return s.reg.Member(g, who)
+	}
+	if err := s.Allowed(); err != nil {
+		return eval.Member{}, err
+	}
+	p, err := pybot.Open(g, who)
+	if err != nil {
+		return eval.Member{}, err
+	}
+	return eval.Member{Name: who, Players: p.Players}, nil
 }
 
 // Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT, which as

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/stage"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // origin is a folder that names what is to be run, and the lines that it names: whoever
@@ -59,10 +61,16 @@ func (g Game) Of(folder string) Game {
 }
 
 // Executes returns what a run of the spec would run, in words: what its game starts, also
-// with parameters that later stages change. nil: nothing. What is done before and after a
-// training is done in its game, and names no program.
+// with parameters that later stages change, and policies in Python that play in it. nil: nothing.
+// What is done before and after a training is done in its game, and names no program but whom its
+// agents meet.
 func (s *Spec) Executes() []string {
 	what := s.Game.Executes()
+	for _, who := range s.players() {
+		if pybot.Is(who) {
+			what = append(what, pybot.Executes(who))
+		}
+	}
 	for _, st := range s.Train.Stages {
 		if g, err := s.staged(st.Set); err == nil {
 			what = append(what, g.Executes()...)
@@ -70,6 +78,19 @@ func (s *Spec) Executes() []string {
 	}
 	slices.Sort(what)
 	return slices.Compact(what)
+}
+
+// players returns whom the spec names to play, in its training and in what is done around it.
+func (s *Spec) players() []string {
+	t := &s.Train
+	who := slices.Concat(t.Team, t.Standins.Who)
+	for _, sw := range t.Switch {
+		who = append(who, sw.To)
+	}
+	for _, st := range slices.Concat(s.Prepare, s.Follow) {
+		who = append(who, prepare.Players(st.Config)...)
+	}
+	return who
 }
 
 // Allowed refuses what would run something that a folder names and that is not trusted. It

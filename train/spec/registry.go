@@ -55,6 +55,7 @@ type GameEntry struct {
 	preset   func(params any) string
 	measured [][]string
 	fast     truth.Fast
+	joined   func(g game.Game) []game.BotInfo
 }
 
 // Rules returns the entry of a game whose rules are also written down a second time, for
@@ -74,6 +75,13 @@ func (e GameEntry) Chance(draws rules.Drawing) GameEntry {
 // Fast returns the entry of a game with rules made for search; others are searched on their own.
 func (e GameEntry) Fast(f truth.Fast) GameEntry {
 	e.fast = f
+	return e
+}
+
+// Join returns the entry of a game that bots of one's own join: they are named wherever its own bots
+// are, and no reference is made of them.
+func (e GameEntry) Join(bots func(g game.Game) []game.BotInfo) GameEntry {
+	e.joined = bots
 	return e
 }
 

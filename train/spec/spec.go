@@ -15,6 +15,7 @@ import (
 	"github.com/hop-marl/hop/agent/imagine"
 	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/model/actor"
@@ -387,13 +388,13 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 func (s *Spec) unknownBots(g game.Game) error {
 	var errs []error
 	var known []string
-	for _, b := range g.Bots() {
+	for _, b := range game.AllBots(g) {
 		known = append(known, b.Name)
 	}
 	bots := fmt.Sprintf("bots of %s (%s)", s.Game.Name, strings.Join(known, ", "))
 	check := func(path string, who []string, want string, also ...string) {
 		for _, name := range who {
-			if slices.Contains(also, name) || strings.Contains(name, "#") {
+			if slices.Contains(also, name) || strings.Contains(name, "#") || len(also) > 0 && pybot.Is(name) {
 				continue
 			}
 			var fault *script.Fault
@@ -420,7 +421,8 @@ func (s *Spec) unknownBots(g game.Game) error {
 	return errors.Join(errs...)
 }
 
-// CheckPlayers makes sure that the frozen agents of other runs who are to play can.
+// CheckPlayers makes sure that the frozen agents of other runs and the policies in Python who are to
+// play can.
 func (s *Spec) CheckPlayers() error {
 	g, err := s.Game.Build()
 	if err != nil {
@@ -433,14 +435,29 @@ func (s *Spec) CheckPlayers() error {
 	}
 	slices.Sort(who)
 	for _, name := range slices.Compact(who) {
-		if !strings.Contains(name, "#") {
-			continue
+		switch {
+		case pybot.Is(name):
+			err = s.checkPolicy(g, name)
+		case strings.Contains(name, "#"):
+			_, err = s.reg.players(g, name)
 		}
-		if _, err := s.reg.players(g, name); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s of train.team, train.switch or train.standins: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// checkPolicy makes sure that a policy in Python can be trained with.
+func (s *Spec) checkPolicy(g game.Game, name string) error {
+	if err := s.Allowed(); err != nil {
+		return err
+	}
+	p, err := pybot.Open(g, name)
+	if err == nil && p.Remembers() {
+		err = pybot.Unsaved(name)
+	}
+	return err
 }
 
 // imaginer is the settings of minds that model others and may imagine.

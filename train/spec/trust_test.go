@@ -71,6 +71,62 @@ func TestAFoldersProgramsAreRefused(t *testing.T) {
 	}
 }
 
+// So are policies in Python that a folder's team, or what is done around its training, names; what the
+// user types is not asked about.
+func TestAFoldersPoliciesAreRefused(t *testing.T) {
+	x, reg := spectest.NewTrap(t), registry.New()
+	t.Setenv("HOP_PYTHON", x.Python)
+	file := filepath.Join(t.TempDir(), "spec.yaml")
+	const line = `"python3 -m hop.player" with py:evil:act`
+	for name, text := range map[string]string{
+		"team":     "train: {team: [learn, learn, learn, py:evil:act]}",
+		"switch":   "train: {switch: [{agent: 1, to: py:evil:act, at: 100}]}",
+		"standins": "train: {standins: {who: [py:evil:act], share: .5}}",
+		"follow":   "follow: [{name: lives, adapt: {vs: [py:evil:act]}}]",
+		"trios":    "follow: [{name: lives, adapt: {trios: 'ns,nh,py:evil:act ns,ns,ns'}}]",
+		"then":     "follow: [{name: lives, adapt: {vs: [ns], then: [py:evil:act]}}]",
+	} {
+		s, err := reg.Parse([]byte(text), file, "run", nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var no *spec.Untrusted
+		if err := s.Allowed(); len(s.Executes()) != 1 || s.Executes()[0] != line || !errors.As(err, &no) {
+			t.Errorf("%s: it would run %q, and is allowed: %v", name, s.Executes(), err)
+		}
+		if err := s.CheckPlayers(); name != "follow" && name != "trios" && name != "then" && !errors.As(err, &no) {
+			t.Errorf("%s: players are checked: %v", name, err)
+		}
+	}
+	if x.Sprung() {
+		t.Error("something was started")
+	}
+	typed, err := reg.Load("ppo-4x4", []string{"train.team=[learn, learn, learn, py:own:act]"})
+	if err != nil || typed.Allowed() != nil || typed.CheckPlayers() == nil || !x.Sprung() {
+		t.Errorf("what the user typed is not started: %v %v", err, typed.Allowed())
+	}
+	if _, err := reg.Load("ppo-4x4", []string{"train.warm.windows=1", "train.warm.who=[py:own:act]"}); err == nil {
+		t.Error("a policy in Python warms up")
+	}
+}
+
+// A zoo or a team that names an agent of a run starts nothing, whatever the run is called.
+func TestAgentsOfRunsAreNoPolicies(t *testing.T) {
+	x, reg := spectest.NewTrap(t), registry.New()
+	t.Setenv("HOP_PYTHON", x.Python)
+	s := spectest.Parse(t, spectest.Small(""))
+	g, err := s.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []string{"py:evil:act", "py:evil:act#0", "evil.onnx", "evil.onnx#0"} {
+		if _, err := reg.Member(g, who); err == nil || x.Sprung() {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}
+
 func onlyErr(_ any, err error) error { return err }
 
 // What is done around a training is done in its game and names no program: of a folder's stages

@@ -166,5 +166,5 @@ func bots(reg *spec.Registry, name string) []game.BotInfo {
 	if err != nil || g == nil {
 		return nil
 	}
-	return g.Bots()
+	return game.AllBots(g)
 }

@@ -63,15 +63,34 @@ func (x *Trap) Spec(more string) string {
 // with a checkpoint, naming the trap. status is how it ended: done or stopped.
 func (x *Trap) Run(t testing.TB, dir, status string) {
 	t.Helper()
-	spec := x.Spec("")
-	must(t, os.MkdirAll(dir, 0o755))
-	must(t, runlog.Group{Preset: "ppo-env", Seeds: []uint64{1}, Spec: spec}.Write(dir))
-	info := runlog.Info{Preset: "ppo-env", Seed: 1, Build: runlog.NewBuild("dev", f32.Kernels())}
-	run, err := runlog.Create(runlog.SeedDir(dir, 1), []byte(spec), info)
-	must(t, err)
 	var f safetensors.File
 	f.PutInt64("x", []int64{1}, 1)
 	body, err := f.AppendBinary(nil)
+	must(t, err)
+	run(t, dir, status, "ppo-env", x.Spec(""), body)
+}
+
+// Among makes one in a game of ours whose team names a policy in Python, with the checkpoint of a run of
+// the same preset. The user's Python is the trap.
+func (x *Trap) Among(t testing.TB, from, dir, status, preset string) {
+	t.Helper()
+	t.Setenv("HOP_PYTHON", x.Python)
+	s, err := registry.New().Load(preset, []string{"train.team=[learn, learn, learn, py:evil:act]", "train.steps=1000"})
+	must(t, err)
+	text, err := s.YAML()
+	must(t, err)
+	last, err := (*runlog.Reader)(nil).Last(from)
+	must(t, err)
+	run(t, dir, status, preset, string(text), last.Body)
+}
+
+// run writes the folder.
+func run(t testing.TB, dir, status, preset, spec string, body []byte) {
+	t.Helper()
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, runlog.Group{Preset: preset, Seeds: []uint64{1}, Spec: spec}.Write(dir))
+	info := runlog.Info{Preset: preset, Seed: 1, Build: runlog.NewBuild("dev", f32.Kernels())}
+	run, err := runlog.Create(runlog.SeedDir(dir, 1), []byte(spec), info)
 	must(t, err)
 	must(t, run.Log([]runlog.Row{{Step: 500, Name: "return", Agent: 0, Value: 1, N: 1}}))
 	must(t, run.Checkpoint(500, body, 1, runlog.Keep{}))
