@@ -16,6 +16,7 @@ import (
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/played"
 	"github.com/hop-marl/hop/train/eval"
 )
 
@@ -256,10 +257,16 @@ type About struct {
 	States       int          `json:"states"` // of a start, the most
 	Millis       float64      `json:"ms"`     // of a start
 	Random       float64      `json:"random"` // what random play earns among as many of it as there are other seats
+
+	Person *played.Person `json:"person,omitempty"` // whose model it is
 }
 
-// Stranger returns what is known of a co-player, by its text or its name in a list.
+// Stranger returns what is known of a co-player, by its text or its name in a list, or of a person
+// as played:FOLDER.
 func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About, error) {
+	if dir, ok := played.Folder(who); ok {
+		return person(ctx, g, dir)
+	}
 	if strings.Contains(who, "#") {
 		all, err := Strangers(g, "")
 		if err != nil {
@@ -290,17 +297,36 @@ func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About,
 			}
 		}
 	}
-	others := slices.Repeat([]string{who}, g.Spec().Seats-1)
-	team := []eval.Member{eval.Bot(g, "random")}
-	for _, name := range others {
-		team = append(team, eval.Bot(g, name))
-	}
-	res, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: 1000, Key: rng.New(1).Child("random")})
-	if err != nil {
+	if out.Random, err = randomAmong(ctx, g, eval.Bot(g, who)); err != nil {
 		return nil, err
 	}
-	out.Random = res.Return[0].Mean()
-	return out, out.solve(ctx, g, others, starts)
+	return out, out.solve(ctx, g, slices.Repeat([]string{who}, g.Spec().Seats-1), starts)
+}
+
+// randomAmong returns what random play earns among as many of somebody as there are other seats.
+func randomAmong(ctx context.Context, g game.Game, who eval.Member) (float64, error) {
+	team := append([]eval.Member{eval.Bot(g, "random")}, slices.Repeat([]eval.Member{who}, g.Spec().Seats-1)...)
+	res, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: 1000, Key: rng.New(1).Child("random")})
+	if err != nil {
+		return 0, err
+	}
+	return res.Return[0].Mean(), nil
+}
+
+// person returns what is known of somebody by what it played.
+func person(ctx context.Context, g game.Game, dir string) (*About, error) {
+	p, err := played.Open(g, dir)
+	if err != nil {
+		return nil, Misuse{err}
+	}
+	unknown := stats.Number(math.NaN())
+	out := &About{Text: p.Name, Game: g.Spec().Name, Others: g.Spec().Seats - 1, BestResponse: unknown, SE: unknown, By: "not computed",
+		Person: p}
+	m, err := eval.Played(g, dir)
+	if err == nil {
+		out.Random, err = randomAmong(ctx, g, m)
+	}
+	return out, err
 }
 
 // solve finds the best response, if it can.
@@ -348,6 +374,10 @@ func (s *About) String() string {
 		said = "; the best response cannot be computed, or has too many states"
 	}
 	team := append([]string{"random"}, slices.Repeat([]string{s.Text}, s.Others)...)
-	return fmt.Sprintf("%s\n\n%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\n"+
-		"Watch it: hop play --game %s --team '%s'\n", s.Text, s.Words, s.Random, said, s.Game, strings.Join(team, ","))
+	about := fmt.Sprintf("%s\n\n%s", s.Text, s.Words)
+	if s.Person != nil {
+		about = s.Person.String()
+	}
+	return fmt.Sprintf("%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\n"+
+		"Watch it: hop play --game %s --team '%s'\n", about, s.Random, said, s.Game, strings.Join(team, ","))
 }

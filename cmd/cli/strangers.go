@@ -57,7 +57,7 @@ func (c strangersWordsCmd) Run(a *app) error {
 
 type strangersShowCmd struct {
 	about
-	Who    string `arg:"" help:"A text of the language, or a name of hop strangers list." placeholder:"TEXT|NAME"`
+	Who    string `arg:"" help:"A text of the language, a name of hop strangers list, or played:FOLDER, a person by what it played." placeholder:"TEXT|NAME"`
 	Starts int    `help:"Over how many starts the best response is averaged." default:"32"`
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/store/played"
 )
 
 // Config is what a stage is to do.
@@ -175,7 +176,9 @@ func Files(c Config) (paths []string) {
 	})
 	if p, ok := c.(interface{ players() []string }); ok {
 		for _, name := range p.players() {
-			if run, _, ok := strings.Cut(name, "#"); ok {
+			if dir, ok := played.Folder(name); ok {
+				paths = append(paths, dir)
+			} else if run, _, ok := strings.Cut(name, "#"); ok {
 				paths = append(paths, run)
 			}
 		}
