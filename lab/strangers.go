@@ -368,7 +368,7 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 
 // String says it.
 func (s *About) String() string {
-	said := fmt.Sprintf("and the best response %.3f ± %.3f (%s; at most %d states a start, %.1f ms)", float64(s.BestResponse),
+	said := fmt.Sprintf(" and the best response %.3f ± %.3f (%s; at most %d states a start, %.1f ms)", float64(s.BestResponse),
 		1.96*float64(s.SE), s.By, s.States, s.Millis)
 	if s.By == "not computed" {
 		said = "; the best response cannot be computed, or has too many states"
@@ -378,6 +378,6 @@ func (s *About) String() string {
 	if s.Person != nil {
 		about = s.Person.String()
 	}
-	return fmt.Sprintf("%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\n"+
+	return fmt.Sprintf("%s\nAmong as many of it as there are other seats random play earns %.3f%s.\n\n"+
 		"Watch it: hop play --game %s --team '%s'\n", about, s.Random, said, s.Game, strings.Join(team, ","))
 }

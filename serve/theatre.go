@@ -118,7 +118,7 @@ const mostRuns = 300
 
 // form gathers what can be chosen. joins says that a person is to sit somewhere.
 func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, replay.Ask, error) {
-	q := r.URL.Query()
+	q := replay.Said(r.URL.Query())
 	d := &theatreView{Games: s.c.Lab.Reg.PlainGames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
 	rows := s.shelf.Now().Rows
 	for _, row := range rows {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -88,7 +89,7 @@ func Names(team []string) []string {
 	if len(team) == 1 {
 		return script.Split(team[0])
 	}
-	return team
+	return slices.Clone(team)
 }
 
 // Team is Names the other way round: all in one where that can be read again.
@@ -97,6 +98,24 @@ func Team(names []string) []string {
 		return names
 	}
 	return []string{strings.Join(names, ",")}
+}
+
+// Said returns an address in which texts that a form sent beside its choices, said0 for seat 0 and
+// so on, are in their places of the team.
+func Said(q url.Values) url.Values {
+	names := Names(q["team"])
+	out := maps.Clone(q)
+	for s := range names {
+		key := fmt.Sprintf("said%d", s)
+		if text := strings.TrimSpace(q.Get(key)); text != "" {
+			names[s] = text
+		}
+		out.Del(key)
+	}
+	if len(names) > 0 {
+		out["team"] = Team(names)
+	}
+	return out
 }
 
 // checkpoint finds the run of a name, or the first seed of a training's, at a step; "": the

@@ -12,7 +12,11 @@ let head = null, board = null, session = address.read().get('session') ?? '', bu
 
 $('#take').addEventListener('click', take);
 $('#take').disabled = false;
-$('#seat').addEventListener('change', () => { const q = new URLSearchParams(queryOf()); location.href = '/join?' + withTeam(q, teamOf(q).map((x) => (x === 'you' ? '' : x))); });
+$('#seat').addEventListener('change', () => { // who sits there changes places with the person
+  const q = new URLSearchParams(queryOf()), team = teamOf(q), to = Number($('#seat').value), from = team.indexOf('you');
+  if (from >= 0) [team[from], team[to]] = [team[to], 'you'];
+  location.href = '/join?' + withTeam(q, team);
+});
 $('#leave').addEventListener('click', async () => { try { await ask('/api/join/leave', { method: 'POST', body: { ID: session }, quiet: true }); } catch { /* it is gone already */ } location.href = '/join?' + withoutSession(); });
 if (session) { query = withoutSession(); attend(); }
 
