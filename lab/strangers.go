@@ -12,6 +12,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
@@ -211,7 +212,7 @@ type Word struct {
 	Text  string `json:"text"` // with its arguments
 	Kind  string `json:"kind"`
 	Group string `json:"group"`
-	Split string `json:"split"` // in whose co-players it occurs; all of them if it is of the base
+	Split string `json:"split"` // in whose co-players it occurs: all of them if it is of the base, none if in no list
 	Doc   string `json:"doc"`
 }
 
@@ -232,6 +233,12 @@ func Words(g game.Game) (list WordList, err error) {
 	l, err := stranger.Language(g)
 	if err != nil {
 		return nil, err
+	}
+	for _, b := range l.Bots {
+		list = append(list, Word{b.Name, script.Who.String(), string(script.Base), "all", b.Doc})
+	}
+	for _, thing := range l.Things {
+		list = append(list, Word{thing, script.Thing.String(), string(script.Base), "all", "what one can go for"})
 	}
 	for i := range l.Words {
 		w := &l.Words[i]
