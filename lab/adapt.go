@@ -57,7 +57,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	}
 	var split *adapted.Strangers
 	if c.Strangers != "" {
-		if split, err = c.strangers(g); err != nil {
+		if split, err = c.strangers(g, about); err != nil {
 			return nil, err
 		}
 	}
@@ -245,7 +245,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 			return nil, nil, Misused("%w", err)
 		}
 		if zoo == nil {
-			if zoo, err = c.Lab.Zoo(string(c.Adapt.Zoo)); err != nil {
+			if zoo, err = c.Lab.Zoo(c.Adapt.ZooFolder()); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -253,7 +253,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 		if e == nil {
 			_, err := game.NewBot(g, name)
 			return nil, nil, Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
-				string(c.Adapt.Zoo))
+				c.Adapt.ZooFolder())
 		}
 		address := e.Address(i + 1)
 		if m, err = c.Reg.Member(g, address); err != nil {

@@ -21,9 +21,9 @@ import (
 	"github.com/hop-marl/hop/train/eval"
 )
 
-// strangers makes a team of each co-player of a split: as many of it as there are seats beside
-// the one who adapts.
-func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
+// strangers makes a team of each co-player of a split, of learners that a zoo has of it too: as
+// many of it as there are seats beside the one who adapts.
+func (c *adapting) strangers(g game.Game, about map[string]any) (*adapted.Strangers, error) {
 	split, err := stranger.Parse(c.Strangers)
 	if err != nil {
 		return nil, Misused("--strangers: %w", err)
@@ -33,7 +33,18 @@ func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
 		return nil, Misused("--strangers: %w", err)
 	}
 	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list)}
-	for _, text := range thin(list, c.Some) {
+	list = thin(list, c.Some)
+	if c.Adapt.Zoo != "" {
+		learners, err := c.ZooStrangers(string(c.Adapt.Zoo), about, c.Strangers)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range learners {
+			list, out.Zoo = append(list, n.Text), append(out.Zoo, n.Text)
+		}
+		out.Of += len(learners)
+	}
+	for _, text := range list {
 		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
 	}
 	out.N = len(c.teams)

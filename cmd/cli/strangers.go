@@ -43,10 +43,26 @@ func (c about) say(a *app, name string, of func(game.Game) (fmt.Stringer, error)
 type strangersListCmd struct {
 	about
 	Split string `help:"train, validation or test; none: all." placeholder:"SPLIT"`
+	Zoo   string `help:"Folder of hop zoo train, whose members are listed too." placeholder:"DIR"`
 }
 
 func (c strangersListCmd) Run(a *app) error {
-	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) { return lab.Strangers(g, c.Split) })
+	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) {
+		list, err := lab.Strangers(g, c.Split)
+		if err != nil || c.Zoo == "" {
+			return list, err
+		}
+		about, err := a.lab().GameWith(c.Game, c.Set)
+		if err != nil {
+			return nil, err
+		}
+		is, err := about.Map()
+		if err != nil {
+			return nil, err
+		}
+		learners, err := a.lab().ZooStrangers(c.Zoo, is, c.Split)
+		return append(list, learners...), err
+	})
 }
 
 type strangersWordsCmd struct{ about }

@@ -174,6 +174,9 @@ func Files(c Config) (paths []string) {
 			paths = append(paths, string(*f))
 		}
 	})
+	if a, ok := c.(*Adapt); ok && a.Zoo == "" {
+		paths = append(paths, a.ZooFolder())
+	}
 	if p, ok := c.(interface{ players() []string }); ok {
 		for _, name := range p.players() {
 			if dir, ok := played.Folder(name); ok {
