@@ -65,7 +65,8 @@ func Breeds(reg *spec.Registry) []Breed {
 		if b.Stranger {
 			split = stranger.Test
 		}
-		list = append(list, Breed{Name: b.Name, Doc: b.Doc, Reward: own, Learns: b.Name, Split: split, set: []string{"mind=" + b.Name}, apart: true})
+		list = append(list, Breed{Name: b.Name, Doc: b.Doc, Reward: own, Learns: b.Name, Split: split, set: []string{"mind=" + b.Name},
+			apart: true})
 	}
 	return list
 }

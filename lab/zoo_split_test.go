@@ -59,7 +59,8 @@ func TestLearnersOfAZooAreStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for split, want := range map[string]string{
-		"train": "selfish-1 train", "validation": "lstm-1 validation", "test@1": "single-1 test", "": "selfish-1 train, single-1 test, lstm-1 validation",
+		"train": "selfish-1 train", "validation": "lstm-1 validation", "test@1": "single-1 test",
+		"": "selfish-1 train, single-1 test, lstm-1 validation",
 	} {
 		list, err := l.ZooStrangers(dir, about, split)
 		var got []string
@@ -77,11 +78,13 @@ func TestLearnersOfAZooAreStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := table.First
-	if s.N != 2 || !slices.Equal(s.Zoo, []string{"single-1"}) || !slices.ContainsFunc(table.Table, func(r *adapted.Row) bool { return r.VS[0] == "single-1" }) {
+	met := slices.ContainsFunc(table.Table, func(r *adapted.Row) bool { return r.VS[0] == "single-1" })
+	if s.N != 2 || !slices.Equal(s.Zoo, []string{"single-1"}) || !met {
 		t.Errorf("%d strangers were met, of the zoo %v", s.N, s.Zoo)
 	}
 	adapt.Zoo = prepare.Folder(t.TempDir())
-	if _, err := l.Adapt(t.Context(), adapt, Site{Game: at.Game, Runs: []string{"nh"}}); err == nil || !strings.Contains(err.Error(), "no co-players") {
+	_, err = l.Adapt(t.Context(), adapt, Site{Game: at.Game, Runs: []string{"nh"}})
+	if err == nil || !strings.Contains(err.Error(), "no co-players") {
 		t.Errorf("an empty zoo: %v", err)
 	}
 	if _, err := l.TrainZoo(t.Context(), prepare.Zoo{Who: []string{"single-1"}, Steps: 100, Seed: 1},

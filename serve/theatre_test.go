@@ -360,7 +360,8 @@ func TestTextsSitOnSeats(t *testing.T) {
 	}
 	list, _ := streamed(t, t.Context(), h.URL+"/api/theatre/stream?game=staghunt&team=ns,help(stga),nh,nh", nil)
 	last := list[len(list)-1]
-	if last.name != "fault" || !strings.Contains(string(last.data), "character 6") || !strings.Contains(string(last.data), "did you mean stag?") {
+	said := string(last.data)
+	if last.name != "fault" || !strings.Contains(said, "character 6") || !strings.Contains(said, "did you mean stag?") {
 		t.Errorf("a wrong text is answered with %s %s", last.name, last.data)
 	}
 	code, out := post(t, h.URL+"/api/join?game=matrix&seat=0&team=you&team="+url.QueryEscape("noisy(tft,2)"), struct{}{})

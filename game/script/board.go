@@ -45,8 +45,9 @@ var whiches = []string{"nearest", "farthest", "crowded", "empty", "first", "last
 
 // choices are the words for which of several things.
 func choices() (list []Word) {
-	for i, doc := range []string{"the nearest", "the farthest", "the one to which another is nearest", "the one from which the others are farthest",
-		"the first as one reads the board", "the last as one reads the board", "the second nearest"} {
+	for i, doc := range []string{"the nearest", "the farthest", "the one to which another is nearest",
+		"the one from which the others are farthest", "the first as one reads the board",
+		"the last as one reads the board", "the second nearest"} {
 		w := Word{Name: whiches[i], Kind: Which, Group: Target, Doc: doc}
 		if which(i) == nearest {
 			w.Group = Base

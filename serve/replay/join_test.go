@@ -263,7 +263,8 @@ func TestWhatPeoplePlayIsRecorded(t *testing.T) {
 	}
 	hare, stag := table.Table[0], table.Table[1]
 	if hare.Score < .9 || hare.Score < 2*stag.Score || hare.Known || hare.VS[0] != "played:"+who {
-		t.Errorf("among three of somebody who takes hares nh earns %v and ns %v; it is called %v, known %v", hare.Score, stag.Score, hare.VS, hare.Known)
+		t.Errorf("among three of somebody who takes hares nh earns %v and ns %v; it is called %v, known %v", hare.Score, stag.Score, hare.VS,
+			hare.Known)
 	}
 	p := Ask{Game: "staghunt", Team: team("ns", "played:"+who, "nh", "nh"), Human: play.NoHuman}
 	if _, err := view(t, th, p); err == nil || !strings.Contains(err.Error(), "not here") {

@@ -25,8 +25,8 @@ const (
 // errs are the shares of steps with an error that are tried.
 var errs = []float64{.01, .02, .05, .1, .2, .3, .5, .75}
 
-// Way is a text that a person acts as, and in which share of its episodes.
-type Way struct {
+// Style is a text that a person acts as, and in which share of its episodes.
+type Style struct {
 	Text  string  `json:"text"`
 	Share float64 `json:"share"`
 }
@@ -35,9 +35,9 @@ type Way struct {
 type Person struct {
 	Name     string  `json:"name"`
 	Episodes int     `json:"episodes"`
-	Steps    int     `json:"steps"` // in which there was something to choose
-	Errs     float64 `json:"errs"`  // the share of its steps that are anything legal
-	Ways     []Way   `json:"ways"`  // the one that it acts as most often first
+	Steps    int     `json:"steps"`  // in which there was something to choose
+	Errs     float64 `json:"errs"`   // the share of its steps that are anything legal
+	Styles   []Style `json:"styles"` // the one that it acts as most often first
 	// Likely is how likely its steps are, as a geometric mean, by models of the other half of its
 	// episodes; Random, by acting at random.
 	Likely float64 `json:"likely"`
@@ -74,24 +74,24 @@ func Open(g game.Game, dir string) (*Person, error) {
 	}
 	share, shares := f.best(all)
 	p.Errs = errs[share]
-	p.Ways = ways(texts, shares)
+	p.Styles = styles(texts, shares)
 	p.Likely, p.Random = math.Exp(f.heldOut()/float64(f.steps)), math.Exp(f.uniform/float64(f.steps))
 	return p, nil
 }
 
-// ways are the texts that are acted as in more than a thousandth of episodes, most often first.
-func ways(texts []game.Policy, shares []float64) (list []Way) {
+// styles are the texts that are acted as in more than a thousandth of episodes, most often first.
+func styles(texts []game.Policy, shares []float64) (list []Style) {
 	sum := 0.
 	for k, text := range texts {
 		if shares[k] >= .001 {
-			list = append(list, Way{text.Name(), shares[k]})
+			list = append(list, Style{text.Name(), shares[k]})
 			sum += shares[k]
 		}
 	}
 	for i := range list {
 		list[i].Share /= sum
 	}
-	slices.SortStableFunc(list, func(a, b Way) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(list, func(a, b Style) int { return cmp.Compare(b.Share, a.Share) })
 	return list
 }
 
@@ -274,15 +274,15 @@ func (f *fit) heldOut() (sum float64) {
 	return sum
 }
 
-// Bot returns somebody who plays as the person does: each episode in one of its ways.
+// Bot returns somebody who plays as the person does: each episode in one of its styles.
 func (p *Person) Bot() (game.Bot, error) {
 	b := &bot{p: p, now: -1, legal: make([]bool, len(p.g.Spec().Actions))}
-	for _, w := range p.Ways {
-		way, err := game.NewBot(p.g, w.Text)
+	for _, w := range p.Styles {
+		own, err := game.NewBot(p.g, w.Text)
 		if err != nil {
 			return nil, err
 		}
-		b.ways, b.shares = append(b.ways, way), append(b.shares, float32(w.Share))
+		b.styles, b.shares = append(b.styles, own), append(b.shares, float32(w.Share))
 	}
 	return b, nil
 }
@@ -290,37 +290,37 @@ func (p *Person) Bot() (game.Bot, error) {
 // bot plays as a person does.
 type bot struct {
 	p      *Person
-	ways   []game.Bot
-	shares []float32 // of the ways
+	styles []game.Bot
+	shares []float32 // of the styles
 	legal  []bool
-	now    int // the way of this episode; -1: none yet
+	now    int // the style of this episode; -1: none yet
 }
 
 func (b *bot) Name() string { return b.p.Name }
 
-// Act does as its way of this episode does, or errs.
+// Act does as its style of this episode does, or errs.
 func (b *bot) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
 	if b.now < 0 {
 		b.now = int(game.Sample(b.shares, r))
 	}
 	if r.Float64() >= b.p.Errs {
-		return b.ways[b.now].Act(st, s, r)
+		return b.styles[b.now].Act(st, s, r)
 	}
 	st.Legal(s, b.legal)
 	return game.Uniform(b.legal, r)
 }
 
-// Watch ends the episode's way.
+// Watch ends the episode's style.
 func (b *bot) Watch(game.State, game.Seat) { b.now = -1 }
 
-// AppendBinary appends the way of this episode.
+// AppendBinary appends the style of this episode.
 func (b *bot) AppendBinary(dst []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint16(dst, uint16(b.now+1)), nil
 }
 
 // UnmarshalBinary reads what AppendBinary wrote.
 func (b *bot) UnmarshalBinary(src []byte) error {
-	if len(src) != 2 || int(binary.LittleEndian.Uint16(src)) > len(b.ways) {
+	if len(src) != 2 || int(binary.LittleEndian.Uint16(src)) > len(b.styles) {
 		return errors.New("played: what was saved is damaged, or of another person")
 	}
 	b.now = int(binary.LittleEndian.Uint16(src)) - 1
@@ -334,7 +334,7 @@ func (p *Person) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d episodes, %d steps in which there was something to choose.\n", p.Name, p.Episodes, p.Steps)
 	fmt.Fprintf(&b, "In each episode it acts as one of these, and does anything legal in %.0f %% of its steps:\n\n", 100*p.Errs)
-	for _, w := range p.Ways[:min(len(p.Ways), 10)] {
+	for _, w := range p.Styles[:min(len(p.Styles), 10)] {
 		fmt.Fprintf(&b, "  %5.1f %%  %s\n", 100*w.Share, w.Text)
 	}
 	fmt.Fprintf(&b, "\nSteps of the other half of its episodes are %.3f likely by that (geometric mean), and %.3f by acting at random.\n",

@@ -106,10 +106,10 @@ func TestAPersonIsAMixtureOfTexts(t *testing.T) {
 	}
 }
 
-// In an episode the model keeps to one way, also if it is saved and loaded in between.
-func TestAnEpisodeHasOneWay(t *testing.T) {
+// In an episode the model keeps to one style, also if it is saved and loaded in between.
+func TestAnEpisodeHasOneStyle(t *testing.T) {
 	g := hunt(t, 4)
-	p := &Person{Ways: []Way{{"ns", .5}, {"nh", .5}}, g: g}
+	p := &Person{Styles: []Style{{"ns", .5}, {"nh", .5}}, g: g}
 	st, r := g.New(), rng.New(3).Rand()
 	toStag := map[int32]bool{}
 	for apart := false; !apart; { // the stag lies in another direction than the hare
@@ -136,10 +136,10 @@ func TestAnEpisodeHasOneWay(t *testing.T) {
 		}
 		return bot.(game.Keeper)
 	}
-	bot, ways := fresh(), map[bool]int{}
+	bot, seen := fresh(), map[bool]int{}
 	for range 100 {
 		first := toStag[bot.Act(st, 0, &r)]
-		ways[first]++
+		seen[first]++
 		for range 5 {
 			saved, err := bot.AppendBinary(nil)
 			if err != nil {
@@ -151,11 +151,11 @@ func TestAnEpisodeHasOneWay(t *testing.T) {
 		}
 		bot.Watch(st, 0)
 	}
-	if ways[true] < 25 || ways[false] < 25 {
-		t.Errorf("it went for the stag in %d episodes and not in %d, want about as many", ways[true], ways[false])
+	if seen[true] < 25 || seen[false] < 25 {
+		t.Errorf("it went for the stag in %d episodes and not in %d, want about as many", seen[true], seen[false])
 	}
 	if bot.UnmarshalBinary([]byte{255, 255}) == nil {
-		t.Error("it remembers a way that there is not")
+		t.Error("it remembers a style that there is not")
 	}
 }
 
