@@ -339,5 +339,8 @@ func (p *Person) String() string {
 	}
 	fmt.Fprintf(&b, "\nSteps of the other half of its episodes are %.3f likely by that (geometric mean), and %.3f by acting at random.\n",
 		p.Likely, p.Random)
+	if p.Likely <= p.Random {
+		b.WriteString("That is no better than chance: no text that is known here says how it plays, or it has played too little.\n")
+	}
 	return b.String()
 }
