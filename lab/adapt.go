@@ -18,6 +18,7 @@ import (
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/search/truth"
+	"github.com/hop-marl/hop/store/played"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/prepare"
 	"github.com/hop-marl/hop/train/spec"
@@ -31,6 +32,9 @@ type adapting struct {
 	teams   [][]string
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
+
+	reading sync.Mutex
+	people  map[string]eval.Member // by their names
 }
 
 // Adapt lets the agents of runs, and others, live among co-players, strangers or not, and finds out
@@ -40,7 +44,7 @@ func (l *Lab) Adapt(ctx context.Context, config prepare.Adapt, at Site) (*adapte
 	if err := config.Validate(); err != nil {
 		return nil, Misuse{err}
 	}
-	c := &adapting{Lab: l, Adapt: config, site: at, teams: config.Teams()}
+	c := &adapting{Lab: l, Adapt: config, site: at, teams: config.Teams(), people: map[string]eval.Member{}}
 	work := func() (*adapted.Table, error) { return c.run(ctx) }
 	var table *adapted.Table
 	var err error
@@ -62,7 +66,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	}
 	var split *adapted.Strangers
 	if c.Strangers != "" {
-		if split, err = c.strangers(g); err != nil {
+		if split, err = c.strangers(g, about); err != nil {
 			return nil, err
 		}
 	}
@@ -253,7 +257,7 @@ func adaptFolders(name string) ([]string, error) {
 	return nil, nil
 }
 
-// members turns names into co-players: bots, policies in Python, members or kinds of the zoo, RUN#AGENT. The
+// members turns names into co-players: bots, policies in Python, people, members or kinds of the zoo, RUN#AGENT. The
 // k-th of a member is agent k of its run, from 1: the focal agent has 0's place.
 // It also returns which bot, or which run's agent, each is.
 func (c *adapting) members(g game.Game, about map[string]any, names []string) (list []eval.Member, who []string, err error) {
@@ -270,16 +274,19 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 			list, who = append(list, m), append(who, name)
 			continue
 		}
-		m, err := c.Reg.Member(g, name)
+		m, err := c.member(g, name)
 		if err == nil {
 			list, who = append(list, m), append(who, name)
 			continue
+		}
+		if _, person := played.Folder(name); person {
+			return nil, nil, Misuse{err}
 		}
 		if strings.Contains(name, "#") {
 			return nil, nil, Misused("%w", err)
 		}
 		if zoo == nil {
-			if zoo, err = c.Lab.Zoo(string(c.Adapt.Zoo)); err != nil {
+			if zoo, err = c.Lab.Zoo(c.Adapt.ZooFolder()); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -287,7 +294,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 		if e == nil {
 			_, err := game.NewBot(g, name)
 			return nil, nil, Misused("%w; nor is there a %q for %s in the zoo %s: hop zoo train makes some", err, name, c.GameWords(about),
-				string(c.Adapt.Zoo))
+				c.Adapt.ZooFolder())
 		}
 		address := e.Address(i + 1)
 		if m, err = c.Reg.Member(g, address); err != nil {
@@ -297,6 +304,23 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 		list, who = append(list, m), append(who, address)
 	}
 	return list, who, nil
+}
+
+// member is Registry.Member. What people played is read once.
+func (c *adapting) member(g game.Game, name string) (eval.Member, error) {
+	if _, person := played.Folder(name); !person {
+		return c.Reg.Member(g, name)
+	}
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if m, ok := c.people[name]; ok {
+		return m, nil
+	}
+	m, err := c.Reg.Member(g, name)
+	if err == nil {
+		c.people[name] = m
+	}
+	return m, err
 }
 
 // knows says how those who adapt know a co-player; who is the bot or the run's agent

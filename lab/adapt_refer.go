@@ -283,7 +283,7 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 			add(name, p)
 		}
 	}
-	zoo, err := c.Lab.Zoo(string(c.Adapt.Zoo))
+	zoo, err := c.Lab.Zoo(c.Adapt.ZooFolder())
 	if err != nil {
 		c.Lab.Note("no best response of the zoo is among the candidates: %v", err)
 	} else {

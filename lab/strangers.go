@@ -12,16 +12,18 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/played"
 	"github.com/hop-marl/hop/train/eval"
 )
 
-// strangers makes a team of each co-player of a split: as many of it as there are seats beside
-// the one who adapts.
-func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
+// strangers makes a team of each co-player of a split, of learners that a zoo has of it too: as
+// many of it as there are seats beside the one who adapts.
+func (c *adapting) strangers(g game.Game, about map[string]any) (*adapted.Strangers, error) {
 	split, err := stranger.Parse(c.Strangers)
 	if err != nil {
 		return nil, Misused("--strangers: %w", err)
@@ -31,7 +33,18 @@ func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
 		return nil, Misused("--strangers: %w", err)
 	}
 	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list)}
-	for _, text := range thin(list, c.Some) {
+	list = thin(list, c.Some)
+	if c.Adapt.Zoo != "" {
+		learners, err := c.ZooStrangers(string(c.Adapt.Zoo), about, c.Strangers)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range learners {
+			list, out.Zoo = append(list, n.Text), append(out.Zoo, n.Text)
+		}
+		out.Of += len(learners)
+	}
+	for _, text := range list {
 		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
 	}
 	out.N = len(c.teams)
@@ -210,7 +223,7 @@ type Word struct {
 	Text  string `json:"text"` // with its arguments
 	Kind  string `json:"kind"`
 	Group string `json:"group"`
-	Split string `json:"split"` // in whose co-players it occurs; all of them if it is of the base
+	Split string `json:"split"` // in whose co-players it occurs: all of them if it is of the base, none if in no list
 	Doc   string `json:"doc"`
 }
 
@@ -231,6 +244,12 @@ func Words(g game.Game) (list WordList, err error) {
 	l, err := stranger.Language(g)
 	if err != nil {
 		return nil, err
+	}
+	for _, b := range l.Bots {
+		list = append(list, Word{b.Name, script.Who.String(), string(script.Base), "all", b.Doc})
+	}
+	for _, thing := range l.Things {
+		list = append(list, Word{thing, script.Thing.String(), string(script.Base), "all", "what one can go for"})
 	}
 	for i := range l.Words {
 		w := &l.Words[i]
@@ -256,10 +275,16 @@ type About struct {
 	States       int          `json:"states"` // of a start, the most
 	Millis       float64      `json:"ms"`     // of a start
 	Random       float64      `json:"random"` // what random play earns among as many of it as there are other seats
+
+	Person *played.Person `json:"person,omitempty"` // whose model it is
 }
 
-// Stranger returns what is known of a co-player, by its text or its name in a list.
+// Stranger returns what is known of a co-player, by its text or its name in a list, or of a person
+// as played:FOLDER.
 func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About, error) {
+	if dir, ok := played.Folder(who); ok {
+		return person(ctx, g, dir)
+	}
 	if strings.Contains(who, "#") {
 		all, err := Strangers(g, "")
 		if err != nil {
@@ -290,17 +315,36 @@ func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About,
 			}
 		}
 	}
-	others := slices.Repeat([]string{who}, g.Spec().Seats-1)
-	team := []eval.Member{eval.Bot(g, "random")}
-	for _, name := range others {
-		team = append(team, eval.Bot(g, name))
-	}
-	res, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: 1000, Key: rng.New(1).Child("random")})
-	if err != nil {
+	if out.Random, err = randomAmong(ctx, g, eval.Bot(g, who)); err != nil {
 		return nil, err
 	}
-	out.Random = res.Return[0].Mean()
-	return out, out.solve(ctx, g, others, starts)
+	return out, out.solve(ctx, g, slices.Repeat([]string{who}, g.Spec().Seats-1), starts)
+}
+
+// randomAmong returns what random play earns among as many of somebody as there are other seats.
+func randomAmong(ctx context.Context, g game.Game, who eval.Member) (float64, error) {
+	team := append([]eval.Member{eval.Bot(g, "random")}, slices.Repeat([]eval.Member{who}, g.Spec().Seats-1)...)
+	res, err := eval.Run(ctx, eval.Config{Game: g, Team: team, Episodes: 1000, Key: rng.New(1).Child("random")})
+	if err != nil {
+		return 0, err
+	}
+	return res.Return[0].Mean(), nil
+}
+
+// person returns what is known of somebody by what it played.
+func person(ctx context.Context, g game.Game, dir string) (*About, error) {
+	p, err := played.Open(g, dir)
+	if err != nil {
+		return nil, Misuse{err}
+	}
+	unknown := stats.Number(math.NaN())
+	out := &About{Text: p.Name, Game: g.Spec().Name, Others: g.Spec().Seats - 1, BestResponse: unknown, SE: unknown, By: "not computed",
+		Person: p}
+	m, err := eval.Played(g, dir)
+	if err == nil {
+		out.Random, err = randomAmong(ctx, g, m)
+	}
+	return out, err
 }
 
 // solve finds the best response, if it can.
@@ -342,12 +386,16 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 
 // String says it.
 func (s *About) String() string {
-	said := fmt.Sprintf("and the best response %.3f ± %.3f (%s; at most %d states a start, %.1f ms)", float64(s.BestResponse),
+	said := fmt.Sprintf(" and the best response %.3f ± %.3f (%s; at most %d states a start, %.1f ms)", float64(s.BestResponse),
 		1.96*float64(s.SE), s.By, s.States, s.Millis)
 	if s.By == "not computed" {
 		said = "; the best response cannot be computed, or has too many states"
 	}
 	team := append([]string{"random"}, slices.Repeat([]string{s.Text}, s.Others)...)
-	return fmt.Sprintf("%s\n\n%s\nAmong as many of it as there are other seats random play earns %.3f %s.\n\n"+
-		"Watch it: hop play --game %s --team '%s'\n", s.Text, s.Words, s.Random, said, s.Game, strings.Join(team, ","))
+	about := fmt.Sprintf("%s\n\n%s", s.Text, s.Words)
+	if s.Person != nil {
+		about = s.Person.String()
+	}
+	return fmt.Sprintf("%s\nAmong as many of it as there are other seats random play earns %.3f%s.\n\n"+
+		"Watch it: hop play --game %s --team '%s'\n", about, s.Random, said, s.Game, strings.Join(team, ","))
 }

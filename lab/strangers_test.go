@@ -70,3 +70,43 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 		}
 	}
 }
+
+// Every word that a text may hold is listed with its split: bots, things and which of several
+// among them, whatever the game; those of the base are in all.
+func TestAllWordsAreListed(t *testing.T) {
+	l := &Lab{Reg: registry.New()}
+	for _, name := range []string{"staghunt", "snowdrift", "coin", "foraging", "cleanup", "matrix"} {
+		about, err := l.GameWith(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := about.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := Words(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		splits := map[string][]string{} // of a word; in the dilemma tft is a bot, and tft(...) remembers episodes
+		for _, w := range list {
+			word, _, _ := strings.Cut(w.Text, "(")
+			splits[word] = append(splits[word], w.Split)
+			if base := w.Group == "base"; base != (w.Split == "all") || w.Split == "" || w.Doc == "" {
+				t.Errorf("%s: %s of the group %s is in the split %q: %q", name, w.Text, w.Group, w.Split, w.Doc)
+			}
+		}
+		all, err := Strangers(g, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			for _, word := range strings.FieldsFunc(s.Text, func(r rune) bool { return strings.ContainsRune("(),", r) }) {
+				in := splits[word]
+				if !slices.Contains(in, "all") && !slices.Contains(in, string(s.Split)) && !strings.ContainsAny(word[:1], ".0123456789") {
+					t.Errorf("%s: %s of the split %s has the word %s, which is listed as one of %q", name, s.Text, s.Split, word, in)
+				}
+			}
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/hop-marl/hop/search/bandit"
 	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/store/dataset"
+	"github.com/hop-marl/hop/store/played"
 	"github.com/hop-marl/hop/train/eval"
 )
 
@@ -139,7 +140,7 @@ func Typed(g game.Game, names []string, at int, set []string) (eval.Member, erro
 
 // Member returns what a name of a team stands for: a bot; br, the best response;
 // plan, the untrained planner that knows its co-players' bots; plan-infer, which
-// infers them; or plan-paper, with HOP's settings.
+// infers them; plan-paper, with HOP's settings; or the model of a person, played:FOLDER.
 func Member(g game.Game, names []string, at int, set []string) (eval.Member, error) {
 	name := names[at]
 	m := eval.Member{Name: name, Blind: true}
@@ -174,6 +175,13 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 	case "bandit":
 		m.Players = eval.PerWorker(func(lanes int) (rollout.Player, error) { return bandit.NewPlayer(g, Scripts(g), .5, lanes) })
 	default:
+		if dir, ok := played.Folder(name); ok {
+			m, err := eval.Played(g, dir)
+			if err != nil {
+				err = Misuse{err}
+			}
+			return m, err
+		}
 		if _, err := game.NewBot(g, name); err != nil {
 			return m, Misuse{err}
 		}

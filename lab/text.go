@@ -12,7 +12,7 @@ import (
 func (l *Lab) ZooText(list []ZooEntry) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tkind\tage\theld out\tmean\tagents\tenv steps\tgame\tfolder")
+	fmt.Fprintln(w, "name\tkind\tage\theld out\tsplit\tmean\tagents\tenv steps\tgame\tfolder")
 	for _, e := range list {
 		var agents []string
 		for _, x := range e.Agents {
@@ -26,7 +26,7 @@ func (l *Lab) ZooText(list []ZooEntry) string {
 		if e.HeldOut {
 			held = "held out"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Kind, e.Age, held, mean, strings.Join(agents, " "),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Kind, e.Age, held, l.SplitOf(&e), mean, strings.Join(agents, " "),
 			plot.Short(float64(e.EnvSteps)), l.GameWords(e.Game), e.Run)
 	}
 	w.Flush()

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/lab/zoo"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/num/f32"
@@ -23,27 +24,49 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// Breed is a kind of co-player and how its spec differs from the game's plain PPO.
+// Breed is a kind of co-player and how its spec differs from the game's plain PPO. Kinds are
+// split by construction: what one of the test split is rewarded for, or how it learns, is in no
+// other split.
 type Breed struct {
 	Name, Doc string
-	set       []string
-	apart     bool // each agent has a network of its own, as its mind asks for
+	Reward    string // what it is rewarded for
+	Learns    string // how it learns
+	Split     stranger.Split
+
+	set    []string
+	apart  bool // each agent has a network of its own, as its mind asks for
+	single bool // only the game's first goal is rewarded
 }
 
 // Breeds lists them: PPO by what it is rewarded for and how it is made, then the kinds of minds
 // that the registry breeds. On boards where plain PPO ends in hares, all but the first
 // see the hare's reward fade in (train.goal_weight of the preset).
 func Breeds(reg *spec.Registry) []Breed {
+	const own, team, against, some = "its own", "the team's", "its own less the others'", "its own for one goal"
+	const plain, recalls = "PPO", "PPO with a memory"
 	list := []Breed{
-		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}, false},
-		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil, false},
-		{"apart", "the same with a network for each agent: they may divide the work", nil, true},
-		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}, false},
-		{"aggressive", "PPO on one's own reward, with what the others earn counted against it", []string{"ppo.prosocial=-1"}, false},
-		{"lstm", "PPO with a memory", []string{"actor.hidden=[64]", "actor.lstm=64"}, false},
+		{Name: "selfish", Doc: "PPO on one's own reward, no help: on 8x8 it takes hares", Reward: own, Learns: plain, Split: stranger.Train,
+			set: []string{"train.goal_weight=[]"}},
+		{Name: "weaned", Doc: "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag",
+			Reward: own, Learns: plain, Split: stranger.Train},
+		{Name: "apart", Doc: "the same with a network for each agent: they may divide the work",
+			Reward: own, Learns: plain, Split: stranger.Train, apart: true},
+		{Name: "prosocial", Doc: "PPO on the team's mean reward", Reward: team, Learns: plain, Split: stranger.Train,
+			set: []string{"ppo.prosocial=1"}},
+		{Name: "aggressive", Doc: "PPO on one's own reward, with what the others earn counted against it",
+			Reward: against, Learns: plain, Split: stranger.Train, set: []string{"ppo.prosocial=-1"}},
+		{Name: "lstm", Doc: "PPO with a memory", Reward: own, Learns: recalls, Split: stranger.Validation,
+			set: []string{"actor.hidden=[64]", "actor.lstm=64"}},
+		{Name: "single", Doc: "PPO on what one's own first goal of the game pays; its other goals pay nothing",
+			Reward: some, Learns: plain, Split: stranger.Test, single: true},
 	}
 	for _, b := range reg.Breeds() {
-		list = append(list, Breed{b.Name, b.Doc, []string{"mind=" + b.Name}, true})
+		split := stranger.Validation
+		if b.Stranger {
+			split = stranger.Test
+		}
+		list = append(list, Breed{Name: b.Name, Doc: b.Doc, Reward: own, Learns: b.Name, Split: split, set: []string{"mind=" + b.Name},
+			apart: true})
 	}
 	return list
 }
@@ -134,7 +157,9 @@ func (l *Lab) zooMembers(c prepare.Zoo, at Site, g game.Game) (list []ZooEntry, 
 	if slices.Contains(who, "all") {
 		who = nil
 		for _, b := range Breeds(l.Reg) {
-			who = append(who, b.Name)
+			if !b.single || len(g.Spec().Goals) > 1 {
+				who = append(who, b.Name)
+			}
 		}
 	}
 	add := func(flag string, names []string, held bool) error {
@@ -263,6 +288,17 @@ func (l *Lab) breedSpec(c prepare.Zoo, at Site, b Breed) (spec.Spec, error) {
 	}
 	if !b.apart {
 		sets = append(sets, "train.brains=["+strings.Join(slices.Repeat([]string{"0"}, g.Spec().Seats), ",")+"]")
+	}
+	if b.single {
+		goals := g.Spec().Goals
+		if len(goals) < 2 {
+			return spec.Spec{}, fmt.Errorf("%s: %s has no second goal that could pay nothing", b.Name, at.Game.Name)
+		}
+		var nothing []string
+		for _, goal := range goals[1:] {
+			nothing = append(nothing, fmt.Sprintf("{goal: %q, from: 0, to: 0, over: 1}", goal))
+		}
+		sets = append(sets, "train.goal_weight=["+strings.Join(nothing, ", ")+"]")
 	}
 	s, err := l.Reg.Load(base, append(sets, b.set...))
 	if err != nil {

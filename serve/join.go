@@ -13,7 +13,7 @@ func (s *Server) joinPage(r *http.Request, v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Session = r.URL.Query().Get("session")
+	d.Session, d.Records, d.Person = r.URL.Query().Get("session"), s.c.Record != "", r.URL.Query().Get("person")
 	return d, nil
 }
 
@@ -23,6 +23,7 @@ func (s *Server) joinAPI(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.Person = r.URL.Query().Get("person")
 	se, err := s.stage.Join(r.Context(), a)
 	if err != nil {
 		return nil, s.refused(err)

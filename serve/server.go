@@ -38,6 +38,7 @@ type Config struct {
 	Token   string   // of who may act; "": made. That of who may look follows from it (package door)
 	Control bool     // whether trainings can be started and stopped, and runs be tagged
 	Cache   int      // bytes that are kept of what was read and made, all together; 0: 256 MiB
+	Record  string   // folder that what people play is written into; "": it is not
 	Log     func(format string, args ...any)
 }
 
@@ -79,7 +80,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	all := cache.New(cmp.Or(c.Cache, 256<<20))
-	s := &Server{c: c, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all}),
+	s := &Server{c: c, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all, Record: c.Record}),
 		mux: http.NewServeMux(), cache: all, indexes: curve.NewCache(all), comparing: make(chan struct{}, 1)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err

@@ -77,6 +77,7 @@ type runChoice struct {
 type seatChoice struct {
 	Number int
 	Now    string
+	Text   string // Now, if it is a text of the game's language
 	Groups []group
 }
 
@@ -99,7 +100,10 @@ type theatreView struct {
 	Seats     []seatChoice
 	Seed      string
 	Human     int
+	Example   string // a text of the game's language; "": it has none
 	Session   string
+	Records   bool   // what people play is recorded,
+	Person    string // under this name
 	Fault     string
 	Older     template.URL // the address of the newest checkpoint that is whole, if the newest is not
 	OlderStep int64
@@ -114,7 +118,7 @@ const mostRuns = 300
 
 // form gathers what can be chosen. joins says that a person is to sit somewhere.
 func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, replay.Ask, error) {
-	q := r.URL.Query()
+	q := replay.Said(r.URL.Query())
 	d := &theatreView{Games: s.c.Lab.Reg.PlainGames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
 	rows := s.shelf.Now().Rows
 	for _, row := range rows {
@@ -179,10 +183,8 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, repla
 	} else if joins {
 		d.Human = 0
 	}
-	names := q["team"]
-	if len(names) == 1 {
-		names = strings.Split(names[0], ",")
-	}
+	d.Example = c.Text
+	names := replay.Names(q["team"])
 	for seat := range c.Seats {
 		x := seatChoice{Number: seat}
 		switch {
@@ -199,17 +201,21 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, repla
 		if !slices.ContainsFunc(x.Groups, func(g group) bool {
 			return slices.ContainsFunc(g.List, func(o option) bool { return o.Value == x.Now })
 		}) && x.Now != "you" {
+			if c.Text != "" && !strings.Contains(x.Now, "#") {
+				x.Text = x.Now
+			}
 			x.Groups = append(x.Groups, group{v.T("theatre.group.asked"), []option{{x.Now, x.Now, ""}}})
 		}
 		d.Seats = append(d.Seats, x)
 	}
 	asks := plainQuery(q)
 	if len(a.Team) == 0 { // what the form says is what is played
+		var team []string
 		for _, x := range d.Seats {
-			asks.Add("team", x.Now)
+			team = append(team, x.Now)
 			a.Team = append(a.Team, replay.Member{Who: x.Now})
 		}
-		asks.Set("team", strings.Join(asks["team"], ","))
+		asks["team"] = replay.Team(team)
 	}
 	d.Query = template.URL(asks.Encode())
 	return d, a, nil

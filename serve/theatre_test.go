@@ -339,3 +339,33 @@ func FuzzMoves(f *testing.F) {
 		}
 	})
 }
+
+// Co-players can be texts of the game's language, with commas and without, in every way that an
+// address says a team; a wrong one is answered with the place and the word that was meant.
+func TestTextsSitOnSeats(t *testing.T) {
+	_, h := house(t)
+	const waits = "if(waits(stag),go(stag),nh)"
+	for _, team := range []string{
+		"team=ns," + waits + ",nh,nh",
+		"team=ns&team=" + waits + "&team=nh&team=nh",
+		"team=ns&team=ns&team=nh&team=nh&said0=&said1=" + waits,
+	} {
+		code, page := fetched(t, h.URL+"/theatre?game=staghunt&text=1&seed=3&"+team)
+		if code != 200 || !strings.Contains(page, waits) || strings.Contains(page, `data-test="refused"`) || !strings.Contains(page, "<pre>") {
+			t.Errorf("%s: %d, and the page does not play it", team, code)
+		}
+		if !strings.Contains(page, `id="said1" name="said1"`) || !strings.Contains(page, `value="`+waits+`"`) {
+			t.Errorf("%s: the form does not hold the text", team)
+		}
+	}
+	list, _ := streamed(t, t.Context(), h.URL+"/api/theatre/stream?game=staghunt&team=ns,help(stga),nh,nh", nil)
+	last := list[len(list)-1]
+	said := string(last.data)
+	if last.name != "fault" || !strings.Contains(said, "character 6") || !strings.Contains(said, "did you mean stag?") {
+		t.Errorf("a wrong text is answered with %s %s", last.name, last.data)
+	}
+	code, out := post(t, h.URL+"/api/join?game=matrix&seat=0&team=you&team="+url.QueryEscape("noisy(tft,2)"), struct{}{})
+	if code != http.StatusUnprocessableEntity || !strings.Contains(out["error"], "character 11") {
+		t.Errorf("a wrong text beside a person: %d %v", code, out)
+	}
+}

@@ -20,6 +20,7 @@ type serveCmd struct {
 	Control   bool     `help:"Let runs be tagged, and trainings, audits and ladders be started and stopped from the pages, by who opens the address for that."`
 	Open      *bool    `help:"Open the page in the browser of this machine, or not; without this, where there is a terminal with a screen." negatable:""`
 	CacheMB   int      `name:"cache-mb" help:"Megabytes that may be kept of what was read, all pages together." default:"256" placeholder:"MB"`
+	Record    string   `help:"Write what people play in Join into DIR/NAME, under the name that each gives: hop adapt RUN --vs played:DIR/NAME." type:"path" placeholder:"DIR"`
 	Token     string   `hidden:""`
 }
 
@@ -39,7 +40,8 @@ func (c serveCmd) Run(a *app) error {
 	if c.Open != nil {
 		open = *c.Open
 	}
-	config := serve.Config{Folders: c.Folders, Addr: c.Addr, Token: token, Hosts: c.Host, Control: c.Control, Cache: c.CacheMB << 20}
+	config := serve.Config{Folders: c.Folders, Addr: c.Addr, Token: token, Hosts: c.Host, Control: c.Control, Cache: c.CacheMB << 20,
+		Record: c.Record}
 	end, err := a.serve(config, open)
 	if err != nil {
 		return err

@@ -43,10 +43,26 @@ func (c about) say(a *app, name string, of func(game.Game) (fmt.Stringer, error)
 type strangersListCmd struct {
 	about
 	Split string `help:"train, validation or test; none: all." placeholder:"SPLIT"`
+	Zoo   string `help:"Folder of hop zoo train, whose members are listed too." placeholder:"DIR"`
 }
 
 func (c strangersListCmd) Run(a *app) error {
-	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) { return lab.Strangers(g, c.Split) })
+	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) {
+		list, err := lab.Strangers(g, c.Split)
+		if err != nil || c.Zoo == "" {
+			return list, err
+		}
+		about, err := a.lab().GameWith(c.Game, c.Set)
+		if err != nil {
+			return nil, err
+		}
+		is, err := about.Map()
+		if err != nil {
+			return nil, err
+		}
+		learners, err := a.lab().ZooStrangers(c.Zoo, is, c.Split)
+		return append(list, learners...), err
+	})
 }
 
 type strangersWordsCmd struct{ about }
@@ -57,7 +73,7 @@ func (c strangersWordsCmd) Run(a *app) error {
 
 type strangersShowCmd struct {
 	about
-	Who    string `arg:"" help:"A text of the language, or a name of hop strangers list." placeholder:"TEXT|NAME"`
+	Who    string `arg:"" help:"A text of the language, a name of hop strangers list, or played:FOLDER, a person by what it played." placeholder:"TEXT|NAME"`
 	Starts int    `help:"Over how many starts the best response is averaged." default:"32"`
 }
 

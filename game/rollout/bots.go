@@ -18,9 +18,14 @@ type Bots struct {
 
 // NewBots makes the game's bot of that name, for that many envs.
 func NewBots(g game.Game, name string, envs int) (*Bots, error) {
+	return BotsOf(func() (game.Bot, error) { return game.NewBot(g, name) }, envs)
+}
+
+// BotsOf makes a bot for each of that many envs.
+func BotsOf(fresh func() (game.Bot, error), envs int) (*Bots, error) {
 	b := &Bots{bot: make([]game.Bot, envs), watch: make([]game.Watcher, envs)}
 	for n := range b.bot {
-		bot, err := game.NewBot(g, name)
+		bot, err := fresh()
 		if err != nil {
 			return nil, err
 		}

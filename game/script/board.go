@@ -43,6 +43,20 @@ const (
 
 var whiches = []string{"nearest", "farthest", "crowded", "empty", "first", "last", "second"}
 
+// choices are the words for which of several things.
+func choices() (list []Word) {
+	for i, doc := range []string{"the nearest", "the farthest", "the one to which another is nearest",
+		"the one from which the others are farthest", "the first as one reads the board",
+		"the last as one reads the board", "the second nearest"} {
+		w := Word{Name: whiches[i], Kind: Which, Group: Target, Doc: doc}
+		if which(i) == nearest {
+			w.Group = Base
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
 func whichNamed(name string) (which, error) {
 	for i, n := range whiches {
 		if n == name {

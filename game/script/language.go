@@ -100,7 +100,7 @@ type Language struct {
 
 // Board returns the language with the words of games on a board.
 func Board(l *Language) *Language {
-	l.Words = append(board(), common()...)
+	l.Words = slices.Concat(board(), choices(), common())
 	return l
 }
 

@@ -55,15 +55,13 @@ func sentences(l *script.Language) (list []string) {
 			"who=alone", l.Pair[1],
 			"n=", "", "share=", "", "share", ".25", "when", "early(3)", "who", who).Replace(w.Signature())
 		text = strings.ReplaceAll(text, "(n)", "(3)")
-		if w.Kind == script.When {
+		switch w.Kind {
+		case script.When:
 			text = "if(" + text + "," + who + "," + l.Pair[1] + ")"
+		case script.Which:
+			text = "go(" + thing + "," + w.Name + ")"
 		}
 		list = append(list, text)
-	}
-	if thing != "" {
-		for _, which := range []string{"nearest", "farthest", "crowded", "empty", "first", "last", "second"} {
-			list = append(list, "go("+thing+","+which+")")
-		}
 	}
 	return append(list, "noisy(lazy(slow("+who+",3),.2),.1)", "quits(noisy("+who+",.2),wsls,2)", "wsls")
 }

@@ -88,14 +88,18 @@ func Parse(text string) (Split, error) {
 	return Split(name), nil
 }
 
-// Of says in which split's co-players a word of a game's language occurs: "all" if in several,
-// as those of the base do.
+// Of says in which split's co-players a word of a game's language may occur: "all" if it is of
+// the base, "none" if it is in no list of this version.
 func Of(g game.Game, word string) (string, error) {
 	l, err := Language(g)
 	if err != nil {
 		return "", err
 	}
-	in := ""
+	for _, w := range l.Words {
+		if w.Name == word && w.Group == script.Base {
+			return "all", nil
+		}
+	}
 	for _, split := range Splits {
 		_, list, err := List(g, split)
 		if err != nil {
@@ -110,14 +114,10 @@ func Of(g game.Game, word string) (string, error) {
 			if !ok || !slices.Contains(w.Words(), word) {
 				continue
 			}
-			if in != "" {
-				return "all", nil
-			}
-			in = string(split)
-			break
+			return string(split), nil
 		}
 	}
-	return in, nil
+	return "none", nil
 }
 
 // Most is how many of a split a population has at most: datasets count types in bytes.

@@ -9,9 +9,11 @@ import (
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/matrix"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/game/stranger"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 func made[G any](g G, err error) G {
@@ -38,7 +40,7 @@ func games() map[string]stranger.Speaker {
 // No word of a split but those of the base occurs in another one, whatever the game, and every
 // word of a language is in one.
 func TestSplitsShareNoConstruction(t *testing.T) {
-	base := map[string]bool{"go": true, "if": true, "not": true}
+	base := map[string]bool{"go": true, "if": true, "not": true, "nearest": true}
 	for name, g := range games() {
 		where, all := map[string]stranger.Split{}, 0
 		for _, split := range stranger.Splits {
@@ -137,3 +139,64 @@ func TestAPopulationIsSpreadOverASplit(t *testing.T) {
 }
 
 var _ game.Game = stranger.Speaker(nil)
+
+// rounds calls do after many sequences of nine rounds of a game of two who choose between two:
+// whatever the other does, while one always does the same but in the last round.
+func rounds(g game.Game, do func(st game.State, last [2]int32)) {
+	r, rewards := rng.New(1).Rand(), make([]float32, 2)
+	for code := range 1 << 11 {
+		st, last := g.New(), [2]int32{}
+		st.Reset(&r)
+		for i := range 9 {
+			last = [2]int32{int32(code >> 9 & 1), int32(code >> i & 1)}
+			if i == 8 {
+				last[0] = int32(code >> 10)
+			}
+			st.Step(last[:], rewards, &r)
+		}
+		do(st, last)
+	}
+}
+
+// The classics and tables of the dilemma are split by their memory: what those of train and
+// validation do follows from the last round, or from the clock alone, and what those of the test
+// split do does not.
+func TestTheDilemmaIsSplitByMemory(t *testing.T) {
+	g := games()["matrix"]
+	tables := map[string]bool{}
+	for _, w := range g.Language().Words {
+		tables[w.Name] = w.Group == script.Table
+	}
+	for _, split := range stranger.Splits {
+		_, list, err := stranger.List(g, split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for _, text := range list {
+			p, err := g.Language().Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(p.(interface{ Words() []string }).Words(), func(w string) bool { return !tables[w] }) {
+				continue // it says when, errs, or remembers episodes
+			}
+			seen++
+			long := false
+			said := map[[2]int32]float32{}
+			rounds(g, func(st game.State, last [2]int32) {
+				probs := make([]float32, 2)
+				p.Probs(st, 0, probs)
+				was, ok := said[last]
+				long = long || ok && was != probs[0]
+				said[last] = probs[0]
+			})
+			if want := split == stranger.Test; long != want {
+				t.Errorf("%s of the split %s looks back further than a round: %v", text, split, long)
+			}
+		}
+		if seen < 5 {
+			t.Errorf("%d tables and classics are in the split %s", seen, split)
+		}
+	}
+}

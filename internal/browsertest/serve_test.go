@@ -120,7 +120,7 @@ func TestServe(t *testing.T) {
 	b.click("start")
 	b.is("a training runs", `document.querySelector('[data-test=job-state].running') && `+on("job-run"))
 	end()
-	base, _ = serve(t, bin, dir, "--control")
+	base, _ = serve(t, bin, dir, "--control", "--record", filepath.Join(dir, "people"))
 	b.base = base
 	b.visit("/start?token=" + token)
 	b.is("the new server knows the job", `document.querySelector('[data-test=job-state].running')`)
@@ -130,7 +130,8 @@ func TestServe(t *testing.T) {
 	t.Run("sweeps", func(t *testing.T) { b.t = t; sweeps(b, bin, dir) })
 	t.Run("diagnose", func(t *testing.T) { b.t = t; diagnose(b) })
 	t.Run("theatre", func(t *testing.T) { b.t = t; theatre(b) })
-	t.Run("join", func(t *testing.T) { b.t = t; join(b) })
+	t.Run("texts", func(t *testing.T) { b.t = t; texts(b) })
+	t.Run("join", func(t *testing.T) { b.t = t; join(b, filepath.Join(dir, "people")) })
 	b.t = t
 }
 
@@ -282,10 +283,52 @@ func theatre(b *tab) {
 	b.quiet()
 }
 
-// join takes a seat, walks to the stag, hunts it with a bot, and sees what was thought.
-func join(b *tab) {
+// texts seats co-players by texts of the game's language, with commas and without; a wrong one is
+// answered on the page with the place and the word that was meant.
+func texts(b *tab) {
+	say := func(seat int, text string) {
+		b.do(fmt.Sprintf("document.querySelector('#said%d').value = %q", seat, text))
+	}
+	b.visit("/theatre?game=staghunt")
+	say(1, "help(stga)")
+	b.click("show")
+	b.is("a wrong text is answered with the place and the nearest word",
+		`/character 6.*did you mean stag[?]/.test(document.querySelector('#faults').innerText)`)
+	b.is("it can be mended where it stands", `document.querySelector('#said1').value === 'help(stga)'`)
+	b.shot("texts-wrong")
+	say(1, "if(waits(stag),go(stag),nh)")
+	say(2, "noisy(nh,.3)")
+	b.click("show")
+	b.is("the episode is played among them",
+		"!"+on("stage")+".hidden && document.querySelector('#players').innerText.includes('if(waits(stag),go(stag),nh)')")
+	b.is("the address holds them", `new URLSearchParams(location.search).getAll('team').includes('noisy(nh,.3)')`)
+	b.accessible("texts")
+	b.fits("texts")
+	b.shot("texts")
+
+	b.visit("/join?game=matrix&seat=0&person=bea")
+	say(1, "noisy(tft,.x)")
+	b.click("take")
+	b.is("a wrong text is answered when a seat is taken", `document.querySelector('#faults').innerText.includes('a share from 0 to 1')`)
+	say(1, "noisy(tft,.1)")
+	b.click("take")
+	b.is("the seat is taken", "!"+on("stage")+".hidden && document.querySelector('#players').innerText.includes('noisy(tft,.1)')")
+	b.click("leave")
+	b.is("it is given up", "!location.search.includes('session') && !"+on("take")+".disabled")
+	b.do("document.querySelector('#seat').value = '1'; document.querySelector('#seat').dispatchEvent(new Event('change'))")
+	b.is("who sits there changes places with the person",
+		`document.querySelector('#seat1').value === 'you' && document.querySelector('#said0').value === 'noisy(tft,.1)'`)
+	b.quiet()
+}
+
+// join takes a seat, walks to the stag, hunts it with a bot, and sees what was thought. What is
+// played is recorded, under a name.
+func join(b *tab, people string) {
 	b.visit("/join?game=staghunt&team=you,ns,nh,nh&seat=0&seed=3")
 	b.accessible("join-form")
+	b.click("take")
+	b.is("without a name nothing is recorded", `document.querySelector('#faults').innerText.includes('recorded under a name')`)
+	b.do(on("person") + ".value = 'anna'")
 	b.click("take")
 	b.is("the board is there", "!"+on("stage")+".hidden && "+on("pad")+".querySelectorAll('button').length > 4")
 	b.accessible("join")
@@ -308,8 +351,11 @@ func join(b *tab) {
 	}
 	b.is("the episode is won", `Number(document.querySelector('[data-test=after] .headline').innerText.match(/[0-9]+([.][0-9]+)?/)?.[0]) > 1`)
 	b.shot("join-won")
+	if list, err := filepath.Glob(filepath.Join(people, "anna", "episode-*.json")); err != nil || len(list) != 1 {
+		b.t.Errorf("%v was recorded of one episode, %v", list, err)
+	}
 
-	b.visit("/join?game=staghunt&team=you,ns,plan-infer,nh&seat=0&seed=3")
+	b.visit("/join?game=staghunt&team=you,ns,plan-infer,nh&seat=0&seed=3&person=anna")
 	b.click("take")
 	b.is("the first turn", on("text")+".textContent.includes('step 0 of')")
 	b.press("f") // the hare where the person stands

@@ -227,7 +227,7 @@ func (b *tab) accessible(page string) {
 
 // expected are refusals, which tests ask for and browsers note, and streams whose server
 // ended.
-var expected = regexp.MustCompile(`status of 4(00|01|09) |ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION`)
+var expected = regexp.MustCompile(`status of 4(00|01|09|22) |ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION`)
 
 // quiet fails if something else was said on the console.
 func (b *tab) quiet() {

@@ -27,7 +27,7 @@ var Groups = []Group{
 		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
 		"game/oracle", "game/stranger", "game/pyenv", "game/pybot",
 	}},
-	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset"}},
+	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset", "store/played"}},
 	{"model", "Networks.", []string{
 		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/world", "model/sequence",
 	}},

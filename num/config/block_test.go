@@ -283,6 +283,9 @@ func TestClosest(t *testing.T) {
 	if got := config.Closest("nx", []string{"ns", "nh"}); got != "nh" {
 		t.Errorf("a tie gives %q: the answer must not hang on the order", got)
 	}
+	if got := config.Closest("stga", []string{"hare", "stag"}); got != "stag" {
+		t.Errorf("two letters in the wrong order give %q", got)
+	}
 }
 
 func TestUnknownNamesSuggestWhatExists(t *testing.T) {

@@ -26,25 +26,27 @@ func suggest(name string, names []string, prefix string) string {
 	return ""
 }
 
-// distance is Levenshtein's.
+// distance is Levenshtein's, with two letters in the wrong order as one slip.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
+	rows := make([][]int, len(a)+1) // rows[i][j]: of the first i letters of a from the first j of b
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			if i == 0 || j == 0 {
+				rows[i][j] = i + j
+				continue
+			}
+			cost := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
 				cost++
 			}
-			diag = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+			rows[i][j] = min(cost, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }
 
 // Change is a field whose value differs between two lists. A side that does not

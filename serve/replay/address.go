@@ -2,11 +2,14 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/lab/play"
 )
 
@@ -63,10 +66,7 @@ func Read(q url.Values, find Finder) (a Ask, err error) {
 			a.Moves = append(a.Moves, int32(n))
 		}
 	}
-	names := q["team"]
-	if len(names) == 1 {
-		names = strings.Split(names[0], ",")
-	}
+	names := Names(q["team"])
 	if len(names) > 64 {
 		return a, bad("a team of %d; 64 are the most", len(names))
 	}
@@ -81,6 +81,41 @@ func Read(q url.Values, find Finder) (a Ask, err error) {
 		a.Team = append(a.Team, m)
 	}
 	return a, nil
+}
+
+// Names returns the names of a team, of which an address says one at a time or all in one, with
+// commas between them. Commas within the brackets of a text belong to it.
+func Names(team []string) []string {
+	if len(team) == 1 {
+		return script.Split(team[0])
+	}
+	return slices.Clone(team)
+}
+
+// Team is Names the other way round: all in one where that can be read again.
+func Team(names []string) []string {
+	if slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, ",(") }) {
+		return names
+	}
+	return []string{strings.Join(names, ",")}
+}
+
+// Said returns an address in which texts that a form sent beside its choices, said0 for seat 0 and
+// so on, are in their places of the team.
+func Said(q url.Values) url.Values {
+	names := Names(q["team"])
+	out := maps.Clone(q)
+	for s := range names {
+		key := fmt.Sprintf("said%d", s)
+		if text := strings.TrimSpace(q.Get(key)); text != "" {
+			names[s] = text
+		}
+		out.Del(key)
+	}
+	if len(names) > 0 {
+		out["team"] = Team(names)
+	}
+	return out
 }
 
 // checkpoint finds the run of a name, or the first seed of a training's, at a step; "": the
@@ -103,7 +138,8 @@ func (find Finder) checkpoint(name, at string) (f Folder, err error) {
 	return f, nil
 }
 
-// member reads who sits on a seat: a bot, a planner, run, you, or RUN#AGENT@STEP.
+// member reads who sits on a seat: a bot, a text of the game's language, a planner, run, you, or
+// RUN#AGENT@STEP.
 func (find Finder) member(name string) (Member, error) {
 	run, rest, ok := strings.Cut(name, "#")
 	if !ok {

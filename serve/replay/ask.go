@@ -13,8 +13,10 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/play"
+	"github.com/hop-marl/hop/store/played"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
@@ -32,6 +34,8 @@ type Ask struct {
 	// an episode that has been played.
 	Human game.Seat
 	Moves []int32
+	// Person is under which name what is played is recorded; "": it is not.
+	Person string
 
 	began string // when the run began, so that another run of the same name is not taken for it
 }
@@ -45,7 +49,7 @@ type Folder struct {
 
 // Member is who sits on a seat.
 type Member struct {
-	Who   string // a bot or a planner; Own; "": agent Agent of Run
+	Who   string // a bot, a text of the game's language or a planner; Own; "": agent Agent of Run
 	Run   Folder
 	Agent int
 }
@@ -215,6 +219,9 @@ func (t *Theatre) team(ctx context.Context, a Ask) (*scene, error) {
 		case lab.IsPlanner(m.Who):
 			sc.kinds[s], bots[s] = "planner", m.Who
 		default:
+			if _, ok := played.Folder(m.Who); ok { // an address names no folders
+				return nil, fmt.Errorf("seat %d: models of people play in hop play and hop adapt, not here", s)
+			}
 			sc.kinds[s], sc.bots[s], bots[s] = "bot", true, m.Who
 		}
 	}
@@ -366,6 +373,7 @@ type Choices struct {
 	Actions  []string   `json:"actions"`
 	Own      []string   `json:"own,omitempty"` // [Seats] the run's team
 	Bots     []Choice   `json:"bots"`
+	Text     string     `json:"text,omitempty"` // such as can sit there too; none: the game has no language
 	Planners []Choice   `json:"planners"`
 	Steps    []int64    `json:"steps,omitempty"` // of the run's checkpoints
 	Keys     [][]string `json:"keys"`            // by action
@@ -421,6 +429,9 @@ func (t *Theatre) Choices(a Ask) (*Choices, error) {
 	c.Actions, c.Keys = spec.Actions, play.Keys(spec.Actions)
 	for _, b := range g.Bots() {
 		c.Bots = append(c.Bots, Choice{b.Name, b.Doc})
+	}
+	if l, err := stranger.Language(g); err == nil {
+		c.Text = "noisy(" + l.Pair[0] + ",.1)"
 	}
 	names := slices.Repeat([]string{"random"}, spec.Seats)
 	for _, p := range planners {

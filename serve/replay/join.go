@@ -10,6 +10,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab/play"
+	"github.com/hop-marl/hop/store/played"
 )
 
 // Session is a person at a seat. The others choose each step before they know what the person
@@ -26,6 +27,7 @@ type Session struct {
 	head  head
 	seen  map[string]bool
 	moves []int32
+	kept  *played.Episode // what is recorded; nil: nothing
 	timer *time.Timer
 
 	log    sync.Mutex // of what viewers read; never held while a step is played
@@ -50,6 +52,11 @@ func (t *Theatre) Join(ctx context.Context, a Ask) (*Session, error) {
 	a.Moves = nil
 	if a.Human <= play.NoHuman {
 		return nil, errors.New("a seat must be chosen to join")
+	}
+	if t.c.Record == "" {
+		a.Person = ""
+	} else if err := played.Name(a.Person); err != nil {
+		return nil, Unreadable{fmt.Errorf("what is played here is recorded under a name: %w", err)}
 	}
 	if err := a.settle(); err != nil {
 		return nil, err
@@ -89,6 +96,11 @@ func (s *Session) begin(ctx context.Context) (err error) {
 	}
 	if s.ep, err = play.NewEpisode(s.scene.options); err != nil {
 		return err
+	}
+	if s.ask.Person != "" {
+		if s.kept, err = played.New(s.scene.game, s.ask.Human, s.scene.names); err != nil {
+			return err
+		}
 	}
 	s.head = s.scene.head(s.ask, s.ep.Frame(), make([]*world, len(s.scene.names)))
 	if err := emitter(s.add).send("head", s.head); err != nil {
@@ -154,6 +166,11 @@ func (s *Session) Act(at int, act int32) (err error) {
 // play plays the person's step, and those after which the person has nothing to choose.
 func (s *Session) play(act int32) (err error) {
 	defer caught(&err)
+	if s.kept != nil {
+		if err := s.kept.Add(s.ep.State(), act); err != nil {
+			return err
+		}
+	}
 	for {
 		if err := s.ep.Step(act); err != nil {
 			return err
@@ -162,6 +179,11 @@ func (s *Session) play(act int32) (err error) {
 			return err
 		}
 		if s.ep.Frame().Over {
+			if s.kept != nil {
+				if err := s.kept.Write(s.t.c.Record, s.ask.Person, s.ID); err != nil {
+					return fmt.Errorf("the episode is over, and it could not be recorded: %w", err)
+				}
+			}
 			s.finish("")
 			return nil
 		}

@@ -4,16 +4,22 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hop-marl/hop/agent/hop/pretrained"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/play"
 	model "github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/played"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 // trainedAt is where the run of these tests is.
@@ -196,5 +202,72 @@ func TestSessionsExpire(t *testing.T) {
 	}
 	if _, err := th.Join(t.Context(), Ask{Game: "staghunt", Human: play.NoHuman}); err == nil {
 		t.Error("somebody joined without a seat")
+	}
+}
+
+// What people play is recorded under their names, if it is to be, and is a co-player like any
+// other: here somebody who takes the nearest hare, among whom one does best to do so too.
+func TestWhatPeoplePlayIsRecorded(t *testing.T) {
+	dir := t.TempDir()
+	th := open(t, Config{Record: dir})
+	ask := Ask{Game: "staghunt", Team: team("ns", "you", "nh", "help(stag,nh)"), Human: 1}
+	for _, name := range []string{"", "../anna", "a b"} {
+		ask.Person = name
+		if _, err := th.Join(t.Context(), ask); !errors.As(err, new(Unreadable)) || !strings.Contains(err.Error(), "recorded under a name") {
+			t.Errorf("the name %q: %v", name, err)
+		}
+	}
+	ask.Person = "anna"
+	moves := 0
+	for ask.Seed = 1; ask.Seed <= 16; ask.Seed++ {
+		s, err := th.Join(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hare, err := game.NewBot(s.scene.game, "nh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := rng.New(ask.Seed).Rand(); s.ep != nil; moves++ {
+			if err := s.Act(len(s.moves), hare.Act(s.ep.State(), 1, &r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, err := th.Join(t.Context(), ask) // somebody who gives the seat up leaves nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Leave()
+	who := filepath.Join(dir, "anna")
+	list, err := played.Read(who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for _, e := range list {
+		steps += len(e.Steps)
+	}
+	if len(list) != 16 || steps != moves {
+		t.Errorf("%d episodes with %d moves are recorded, 16 with %d were played", len(list), steps, moves)
+	}
+	g, err := th.c.Lab.GameWith("staghunt", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	adapt := prepare.DefaultAdapt()
+	adapt.VS, adapt.Lives, adapt.Steps, adapt.Last = slices.Repeat([]string{"played:" + who}, 3), 4, 200, 100
+	table, err := th.c.Lab.Adapt(t.Context(), adapt, lab.Site{Game: g, Runs: []string{"nh", "ns"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hare, stag := table.Table[0], table.Table[1]
+	if hare.Score < .9 || hare.Score < 2*stag.Score || hare.Known || hare.VS[0] != "played:"+who {
+		t.Errorf("among three of somebody who takes hares nh earns %v and ns %v; it is called %v, known %v", hare.Score, stag.Score, hare.VS,
+			hare.Known)
+	}
+	p := Ask{Game: "staghunt", Team: team("ns", "played:"+who, "nh", "nh"), Human: play.NoHuman}
+	if _, err := view(t, th, p); err == nil || !strings.Contains(err.Error(), "not here") {
+		t.Errorf("an address names a folder: %v", err)
 	}
 }

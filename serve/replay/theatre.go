@@ -34,6 +34,7 @@ type Config struct {
 	States   int           // that the oracle may meet before it gives up; 0: 200,000
 	Sessions int           // people at seats; 0: 8
 	Idle     time.Duration // after which a seat is given up; 0: 10 minutes
+	Record   string        // the folder that episodes of people are written into; "": they are not
 }
 
 func (c Config) withDefaults() Config {

@@ -63,8 +63,8 @@ var trained = sync.OnceValues(func() (string, error) {
 	return out.Run + "/seed-1", nil
 })
 
-// played is all that was sent of an episode.
-type played struct {
+// showed is all that was sent of an episode.
+type showed struct {
 	events  []Event
 	head    head
 	steps   []stepIn
@@ -107,7 +107,7 @@ type regretIn struct {
 }
 
 // watch reads an episode to its end.
-func watch(t *testing.T, th *Theatre, a Ask) played {
+func watch(t *testing.T, th *Theatre, a Ask) showed {
 	t.Helper()
 	p, err := view(t, th, a)
 	if err != nil {
@@ -116,7 +116,7 @@ func watch(t *testing.T, th *Theatre, a Ask) played {
 	return p
 }
 
-func view(t *testing.T, th *Theatre, a Ask) (p played, err error) {
+func view(t *testing.T, th *Theatre, a Ask) (p showed, err error) {
 	t.Helper()
 	v, err := th.Open(a)
 	if err != nil {

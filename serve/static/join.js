@@ -3,7 +3,7 @@
 import { $, address, ask, fault, number, follow, keys, loaded, make, say } from './kit.js';
 import { Board, disc, legend, signOf } from './board.js';
 import { told } from './minds.js';
-import { prepare, queryOf } from './ask.js';
+import { prepare, queryOf, teamOf, withTeam } from './ask.js';
 
 await loaded();
 prepare(false);
@@ -12,7 +12,11 @@ let head = null, board = null, session = address.read().get('session') ?? '', bu
 
 $('#take').addEventListener('click', take);
 $('#take').disabled = false;
-$('#seat').addEventListener('change', () => { location.href = '/join?' + queryOf().replace(/(team=)([^&]*)/, (m, a, t) => a + t.split(',').map((x) => (x === 'you' ? '' : x)).join(',')); });
+$('#seat').addEventListener('change', () => { // who sits there changes places with the person
+  const q = new URLSearchParams(queryOf()), team = teamOf(q), to = Number($('#seat').value), from = team.indexOf('you');
+  if (from >= 0) [team[from], team[to]] = [team[to], 'you'];
+  location.href = '/join?' + withTeam(q, team);
+});
 $('#leave').addEventListener('click', async () => { try { await ask('/api/join/leave', { method: 'POST', body: { ID: session }, quiet: true }); } catch { /* it is gone already */ } location.href = '/join?' + withoutSession(); });
 if (session) { query = withoutSession(); attend(); }
 

@@ -265,12 +265,17 @@ var Table = map[string][2]string{
 	"compare.show":    {"Compare", "比较"},
 
 	// Theatre.
-	"theatre.run":            {"Run", "运行"},
-	"theatre.runs":           {"Runs", "运行"},
-	"theatre.games":          {"Games, without a run", "游戏（不用运行）"},
-	"theatre.checkpoint":     {"Checkpoint", "检查点"},
-	"theatre.newest":         {"the newest", "最新"},
-	"theatre.seat":           {"Seat %d", "席位 %d"},
+	"theatre.run":        {"Run", "运行"},
+	"theatre.runs":       {"Runs", "运行"},
+	"theatre.games":      {"Games, without a run", "游戏（不用运行）"},
+	"theatre.checkpoint": {"Checkpoint", "检查点"},
+	"theatre.newest":     {"the newest", "最新"},
+	"theatre.seat":       {"Seat %d", "席位 %d"},
+	"theatre.said":       {"Seat %d, as a text of the game's language in place of the choice", "席位 %d：用游戏语言的文字代替上面的选择"},
+	"theatre.said.note": {
+		"A text in place of the choice above; hop strangers words lists the words.",
+		"用文字代替上面的选择；hop strangers words 列出可用的词。",
+	},
 	"theatre.seed":           {"Seed", "种子"},
 	"theatre.asking":         {"Who plays what", "谁在玩什么"},
 	"theatre.show":           {"Show", "展示"},
@@ -359,6 +364,12 @@ var Table = map[string][2]string{
 		"Take a seat among bots, planners or trained agents. All choose at once: they do not see what you are about to do. " +
 			"Afterwards you see what each of them thought you wanted.",
 		"坐到脚本、规划者或训练过的智能体之间。所有人同时选择：他们看不到你将做什么。之后你会看到他们各自认为你想要什么。",
+	},
+	"join.person": {"Your name, for the record", "你的名字（用于记录）"},
+	"join.records": {
+		"What you do in Join is recorded on this server under the name that you give: the board at each of your steps, what you chose, and " +
+			"who sat where. Agents can be measured among a model of how you play.",
+		"你在“加入”中的行动会以你给出的名字记录在这台服务器上：每一步的棋盘、你的选择以及谁坐在哪里。之后可以用你的玩法的模型来测量智能体。",
 	},
 	"join.actions": {"Your actions", "你的动作"},
 	"join.result":  {"Result", "结果"},

@@ -16,6 +16,7 @@ import (
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
+	"github.com/hop-marl/hop/store/played"
 )
 
 // window is how many steps are played between looks at the clock and the context.
@@ -44,8 +45,22 @@ type Member struct {
 
 // Bot returns the game's bot of that name as a member.
 func Bot(g game.Game, name string) Member {
+	return botOf(name, func() (game.Bot, error) { return game.NewBot(g, name) })
+}
+
+// Played returns the model of a person, by the folder of what it played.
+func Played(g game.Game, dir string) (Member, error) {
+	p, err := played.Open(g, dir)
+	if err != nil {
+		return Member{}, err
+	}
+	return botOf(p.Name, p.Bot), nil
+}
+
+// botOf is a member whose every copy is a bot of its own.
+func botOf(name string, fresh func() (game.Bot, error)) Member {
 	return Member{Name: name, Blind: true, Players: func(workers, lanes int) ([]rollout.Player, error) {
-		bots, err := rollout.NewBots(g, name, lanes) // shared: each env has a bot of its own
+		bots, err := rollout.BotsOf(fresh, lanes) // shared: each env has a bot of its own
 		if err != nil {
 			return nil, err
 		}

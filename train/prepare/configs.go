@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -208,13 +209,13 @@ func (c *Zoo) Validate() error { return config.Check(c) }
 
 // Adapt says whom agents meet, and how.
 type Adapt struct {
-	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat or one for all: bots, texts of the game's language, members or kinds of the zoo, RUN#AGENT, or a policy in Python, py:MODULE:FUNCTION or FILE.onnx" unit:"WHO"`
+	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat or one for all: bots, texts of the game's language, members or kinds of the zoo, RUN#AGENT, played:FOLDER, or a policy in Python, py:MODULE:FUNCTION or FILE.onnx" unit:"WHO"`
 	Trios     string       `yaml:"trios" doc:"several trios: six for the six of bots; or trios separated by spaces" unit:"six"`
 	Strangers string       `yaml:"strangers" doc:"the co-players of a split in place of those: as many of each as there are other seats; train, validation or test" unit:"test"`
 	Some      int          `yaml:"some" doc:"so many of the strangers, evenly spread over their list; 0: all" range:"0.."`
 	Then      []string     `yaml:"then" doc:"who takes the co-players' places later" unit:"WHO"`
 	AtEpisode int          `yaml:"at_episode" doc:"the first episode with those of then" range:"1.."`
-	Zoo       Folder       `yaml:"zoo" doc:"folder of learnt co-players (hop zoo train)" unit:"DIR"`
+	Zoo       Folder       `yaml:"zoo" doc:"folder of learnt co-players (hop zoo train); none: zoo. With strangers, its members of that split are met too" unit:"DIR"`
 	Learn     string       `yaml:"learn" doc:"what goes on learning: nothing, beliefs, moa (the model of others), policy, all" oneof:"nothing|beliefs|moa|policy|all"`
 	Every     int          `yaml:"every" doc:"steps between two updates of what learns" range:"0.."`
 	Steps     int          `yaml:"steps" doc:"env steps of a life: one meeting with the co-players" range:"1.."`
@@ -228,7 +229,7 @@ type Adapt struct {
 
 // DefaultAdapt returns the settings of docs/adaptation.md; whom they meet is for its user to say.
 func DefaultAdapt() Adapt {
-	return Adapt{AtEpisode: 10, Zoo: "zoo", Learn: "beliefs", Every: 200, Steps: 2400, Last: 600, Lives: 16, Starts: 128}
+	return Adapt{AtEpisode: 10, Learn: "beliefs", Every: 200, Steps: 2400, Last: 600, Lives: 16, Starts: 128}
 }
 
 // Validate returns everything that is wrong, joined.
@@ -249,6 +250,9 @@ func (c *Adapt) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// ZooFolder returns the folder in which members of a zoo are looked for.
+func (c *Adapt) ZooFolder() string { return string(cmp.Or(c.Zoo, "zoo")) }
 
 // players returns all who may be agents of runs.
 func (c *Adapt) players() []string {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/store/played"
 )
 
 // Config is what a stage is to do.
@@ -173,8 +174,13 @@ func Files(c Config) (paths []string) {
 			paths = append(paths, string(*f))
 		}
 	})
+	if a, ok := c.(*Adapt); ok && a.Zoo == "" {
+		paths = append(paths, a.ZooFolder())
+	}
 	for _, name := range Players(c) {
-		if run, _, ok := strings.Cut(name, "#"); ok {
+		if dir, ok := played.Folder(name); ok {
+			paths = append(paths, dir)
+		} else if run, _, ok := strings.Cut(name, "#"); ok {
 			paths = append(paths, run)
 		}
 	}

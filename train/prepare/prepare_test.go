@@ -108,4 +108,8 @@ func TestWhatAStageReads(t *testing.T) {
 	if got := prepare.Files(&adapt); !slices.Equal(got, []string{"runs/a", "{x}"}) {
 		t.Errorf("files %v", got)
 	}
+	adapt.Trios, adapt.Zoo = "played:people/anna,nh,nh", ""
+	if got := prepare.Files(&adapt); !slices.Equal(got, []string{"zoo", "people/anna"}) {
+		t.Errorf("files %v", got)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/played"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/eval"
@@ -275,11 +276,14 @@ func (s *Spec) member(g game.Game, who string) (eval.Member, error) {
 	return eval.Member{Name: who, Players: p.Players}, nil
 }
 
-// Member returns a bot of the game, or a frozen agent of a run as RUN#AGENT, which as
-// RUN#AGENT@STEP is what it was at the checkpoint of that env step.
+// Member returns a bot of the game, the model of a person as played:FOLDER, or a frozen agent of
+// a run as RUN#AGENT, which as RUN#AGENT@STEP is what it was at the checkpoint of that env step.
 func (r *Registry) Member(g game.Game, who string) (eval.Member, error) {
 	if _, err := game.NewBot(g, who); err == nil {
 		return eval.Bot(g, who), nil
+	}
+	if dir, ok := played.Folder(who); ok {
+		return eval.Played(g, dir)
 	}
 	hire, err := r.players(g, who)
 	return eval.Member{Name: who, Players: hire}, err

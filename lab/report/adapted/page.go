@@ -14,7 +14,7 @@ import (
 	"github.com/hop-marl/hop/store/runlog"
 )
 
-const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few-shot adaptation on {{.Game}}</h1>
+const pageHTML = `{{template "top" (print "Among others: " .Game)}}<header><h1>Among others on {{.Game}}</h1>
 {{range $i, $h := .Headlines}}<p{{if not $i}} class="headline"{{end}}>{{tie $h}}</p>
 {{end}}<p>{{tie .Words}}</p>
 {{template "older" .Used}}</header>
@@ -38,7 +38,7 @@ const pageHTML = `{{template "top" (print "Adaptation: " .Game)}}<header><h1>Few
 {{end}}{{template "checkpoints" .Used}}</section>
 {{template "end"}}`
 
-const pageText = `# Few-shot adaptation on {{.Game}}
+const pageText = `# Among others on {{.Game}}
 
 {{range .Headlines}}{{.}}
 

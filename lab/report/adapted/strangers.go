@@ -15,15 +15,16 @@ import (
 // Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random
 // play is nearly as good as anything, a plain ratio is noise.
 type Strangers struct {
-	Agent   string  `json:"agent"`
-	Split   string  `json:"split"`
-	Sum     string  `json:"sum"` // of the split's list
-	Of      int     `json:"of"`  // co-players in the split
-	N       int     `json:"n"`   // of them met
-	Known   int     `json:"known"`
-	Optimum float64 `json:"optimum"` // the most that a best response earns among any of them
-	Safe    float64 `json:"safe"`    // what a script is sure of
-	SafeBy  string  `json:"safe_by"`
+	Agent   string   `json:"agent"`
+	Split   string   `json:"split"`
+	Sum     string   `json:"sum"`           // of the split's list
+	Of      int      `json:"of"`            // co-players in the split
+	Zoo     []string `json:"zoo,omitempty"` // members of a zoo among them
+	N       int      `json:"n"`             // of them met
+	Known   int      `json:"known"`
+	Optimum float64  `json:"optimum"` // the most that a best response earns among any of them
+	Safe    float64  `json:"safe"`    // what a script is sure of
+	SafeBy  string   `json:"safe_by"`
 
 	Median      stats.Number   `json:"median"`
 	MedianCI    stats.Interval `json:"median_ci"` // over seeds
