@@ -96,6 +96,7 @@ type level struct {
 	rewards []float32
 	probs   [][]float64 // [seats][actions]
 	legal   []bool
+	key     game.Key
 }
 
 // NewBR returns a solver with the given discount per step. It refuses games
@@ -257,9 +258,9 @@ func (b *BR) value(d int) float64 {
 	if solo, ok := l.st.(game.Solitary); ok && b.end == nil && b.alone(l.st) {
 		return solo.Alone(b.focal, b.discount)
 	}
-	var key game.Key
-	l.keyed.Key(&key, b.reads)
-	b.sort(&key)
+	key := &l.key
+	l.keyed.Key(key, b.reads)
+	b.sort(key)
 	k := slotKey{cells: pack(key.Seats[:4]), more: pack(key.Seats[4:]), left: key.Left, clock: key.Clock}
 	if v, ok := b.table.get(&k); ok {
 		return v
@@ -371,11 +372,19 @@ func (b *BR) ended() bool {
 	return b.stopped != nil
 }
 
-// table holds the values of the states met.
+// table holds the values of the states met, those of one moment together: what follows a state
+// is looked up in memory that is near.
 type table struct {
+	moments [32]moments // by the clock, modulo their number
+	used    int
+	gen     uint32
+}
+
+// moments holds the values of states at some moments.
+type moments struct {
 	slots []slot
 	used  int
-	gen   uint32
+	gen   uint32 // of used
 }
 
 type slotKey struct {
@@ -391,39 +400,51 @@ type slot struct {
 
 // reset forgets all values.
 func (t *table) reset() {
-	if t.slots == nil {
-		t.slots = make([]slot, 1<<12)
-	}
 	t.gen++
 	t.used = 0
 }
 
+// at returns the moments of a key.
+func (t *table) at(k *slotKey) *moments {
+	m := &t.moments[k.clock%uint32(len(t.moments))]
+	if m.slots == nil {
+		m.slots = make([]slot, 1<<7)
+	}
+	if m.gen != t.gen {
+		m.gen, m.used = t.gen, 0
+	}
+	return m
+}
+
 // find returns the slot of a key, or the free one where it belongs.
-func (t *table) find(k *slotKey) *slot {
-	mask := len(t.slots) - 1
-	h := (k.cells ^ k.left*0x9e3779b97f4a7c15 ^ k.more*0xc2b2ae3d27d4eb4f ^ uint64(k.clock)*0xff51afd7ed558ccd) * 0xd6e8feb86659fd93
+func (m *moments) find(k *slotKey) *slot {
+	mask := len(m.slots) - 1
+	h := k.cells*0xd6e8feb86659fd93 ^ k.left*0x9e3779b97f4a7c15 ^ k.more*0xc2b2ae3d27d4eb4f ^ uint64(k.clock)*0xff51afd7ed558ccd
+	h = (h ^ h>>32) * 0xd6e8feb86659fd93 // places of late seats are high bits, which a product alone leaves there
 	for at := int(h>>32) & mask; ; at = (at + 1) & mask {
-		if s := &t.slots[at]; s.gen != t.gen || s.slotKey == *k {
+		if s := &m.slots[at]; s.gen != m.gen || s.slotKey == *k {
 			return s
 		}
 	}
 }
 
 func (t *table) get(k *slotKey) (float64, bool) {
-	s := t.find(k)
+	s := t.at(k).find(k)
 	return s.value, s.gen == t.gen
 }
 
 func (t *table) put(k *slotKey, value float64) {
-	if 2*t.used >= len(t.slots) {
-		old := t.slots
-		t.slots = make([]slot, 2*len(old))
+	m := t.at(k)
+	if 2*m.used >= len(m.slots) {
+		old := m.slots
+		m.slots = make([]slot, 2*len(old))
 		for i := range old {
 			if s := &old[i]; s.gen == t.gen {
-				*t.find(&s.slotKey) = *s
+				*m.find(&s.slotKey) = *s
 			}
 		}
 	}
-	*t.find(k) = slot{*k, t.gen, value}
+	*m.find(k) = slot{*k, t.gen, value}
+	m.used++
 	t.used++
 }
