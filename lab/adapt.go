@@ -178,6 +178,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			return nil, nil, nil, err
 		}
 		for _, name := range s.Met {
+			name = game.Called(s.Game, name)
 			a := r.known[name]
 			a.Partner = true
 			r.known[name] = a
@@ -231,7 +232,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 	for i, name := range names {
 		m, err := c.Reg.Member(g, name)
 		if err == nil {
-			list, who = append(list, m), append(who, name)
+			list, who = append(list, m), append(who, game.Called(g, name))
 			continue
 		}
 		if strings.Contains(name, "#") {
