@@ -8,6 +8,7 @@ import (
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
@@ -95,6 +96,28 @@ func TestListsAreLong(t *testing.T) {
 		}
 		if slices.Sort(list); len(slices.Compact(list)) != len(list) {
 			t.Errorf("%s: somebody stands there twice", name)
+		}
+	}
+}
+
+// Nobody of a list acts by what it does not say it reads: best responses would be wrong.
+func TestStrangersReadWhatTheySay(t *testing.T) {
+	for name, g := range games() {
+		var bots []game.Policy
+		for _, split := range stranger.Splits {
+			_, list, err := stranger.List(g, split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range list {
+				bots = append(bots, made(g.Language().Parse(text)))
+			}
+		}
+		err := gametest.Reads(g, bots)
+		if why, ok := err.(gametest.DoesNotApply); ok {
+			t.Logf("%s: %s", name, string(why))
+		} else if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
