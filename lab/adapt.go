@@ -28,6 +28,7 @@ type adapting struct {
 	prepare.Adapt
 	site    Site
 	teams   [][]string
+	game    spec.Game     // that of all meetings
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
 }
@@ -191,7 +192,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			return nil, nil, nil, err
 		}
 		if g == nil {
-			g, about = s.Game, here
+			g, about, c.game = s.Game, here, s.Spec.Game
 		} else if c.GameWords(here) != c.GameWords(about) {
 			return nil, nil, nil, Misused(
 				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
@@ -205,6 +206,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if about, err = c.site.Game.Map(); err != nil {
 			return nil, nil, nil, err
 		}
+		c.game = c.site.Game
 	}
 	return rows, g, about, nil
 }

@@ -30,6 +30,7 @@ type part struct {
 	vs, who []string // what they are called, and which bot or run's agent each is
 	from    int      // its first episode
 	exact   bool     // the best response can be solved, start by start
+	starts  int      // of so many of a seed; 0: of all
 
 	lasting *oracle.Lasting // or in the long run, because they remember episodes; nil: it cannot
 }
@@ -43,7 +44,7 @@ func (c *adapting) meeting(ctx context.Context, g game.Game, about map[string]an
 		}
 		p := part{vs: names, who: who, from: from}
 		if solve {
-			if p.exact, p.lasting, err = c.closed(ctx, g, names); err != nil {
+			if err := c.closed(ctx, g, &p); err != nil {
 				return nil, err
 			}
 		}

@@ -50,47 +50,58 @@ func thin(list []string, some int) []string {
 	return out
 }
 
-// mostStates is how many states of a start the oracle may meet: beyond them, the best response
-// is sought among candidates.
-const mostStates = 40_000
+// How much the oracle may do, in steps of the rules: for a start, beyond which the best response
+// is sought among candidates; for all starts of a seed, so that of large ones fewer are solved and
+// scored; and for a start that is solved again and again, for the long run.
+const (
+	mostSteps    = 2_000_000
+	seedSteps    = 16_000_000
+	lastingSteps = 150_000
+)
 
-// closed says how the best response to co-players can be solved: start by start, in the long
-// run, or not.
-func (c *adapting) closed(ctx context.Context, g game.Game, names []string) (exact bool, lasting *oracle.Lasting, err error) {
-	remember := false
-	for _, name := range names {
+// closed finds out how the best response to the co-players of a part can be solved: start by
+// start, in the long run, or not.
+func (c *adapting) closed(ctx context.Context, g game.Game, p *part) error {
+	remember, plain := false, true // plain: bots of the game alone, which are solved whatever it takes
+	for _, name := range p.vs {
 		if b, err := game.NewBot(g, name); err == nil {
 			_, ok := b.(game.Recaller)
 			remember = remember || ok
 		}
+		plain = plain && slices.ContainsFunc(g.Bots(), func(b game.BotInfo) bool { return b.Name == name })
 	}
+	defer c.turn()()
 	if remember {
-		lasting, _ = oracle.NewLasting(ctx, g, names, lastingStarts, mostStates, rng.New(1).Child("lasting"))
-		if ctx.Err() != nil {
-			return false, nil, ctx.Err()
+		p.lasting, _ = oracle.NewLasting(ctx, g, p.vs, lastingStarts, lastingSteps, rng.New(1).Child("lasting")) // nil where it cannot
+		return ctx.Err()
+	}
+	if oracle.Solvable(g, p.vs) != nil {
+		return nil
+	}
+	if plain {
+		if p.exact = AtRandom(p.vs) <= 1; AtRandom(p.vs) > 0 {
+			p.starts = c.Starts
 		}
-		return false, lasting, nil // nil where it cannot
-	}
-	if oracle.Solvable(g, names) != nil {
-		return false, nil, nil
-	}
-	if c.Strangers == "" {
-		return AtRandom(names) <= 1, nil, nil
+		return nil
 	}
 	br, err := oracle.NewBR(g, 1)
 	if err != nil {
-		return false, nil, err
+		return err
 	}
-	br.Until(ctx, mostStates)
+	br.Until(ctx, 0)
+	br.Within(mostSteps)
 	st, r := g.New(), rng.New(1).Child("probe").Rand()
-	bots := append([]string{""}, names...)
+	bots := append([]string{""}, p.vs...)
+	most := 1
 	for range 3 {
 		st.Reset(&r)
 		if _, err := br.Value(st, 0, bots); err != nil {
-			return false, nil, ctx.Err()
+			return ctx.Err()
 		}
+		most = max(most, br.Steps())
 	}
-	return true, nil, nil
+	p.exact, p.starts = true, max(1, min(c.Starts, seedSteps/most))
+	return nil
 }
 
 // lastingName is what a best response in the long run is called.
@@ -312,7 +323,7 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 		return err
 	}
 	if _, ok := bot.(game.Recaller); ok {
-		l, err := oracle.NewLasting(ctx, g, others, starts, mostStates, key)
+		l, err := oracle.NewLasting(ctx, g, others, starts, 10*lastingSteps, key)
 		if err == nil {
 			s.BestResponse, s.SE, s.By, s.States = stats.Number(l.Gain), stats.Number(l.SE), lastingName, l.States
 			s.Millis = float64(time.Since(began).Microseconds()) / 1000 / float64(starts)
@@ -323,7 +334,8 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 	if err != nil || oracle.Solvable(g, others) != nil {
 		return nil
 	}
-	br.Until(ctx, 10*mostStates)
+	br.Until(ctx, 0)
+	br.Within(mostSteps)
 	st, r := g.New(), key.Rand()
 	var mean stats.Acc
 	for range starts {

@@ -28,6 +28,7 @@ type Breed struct {
 	Name, Doc string
 	set       []string
 	apart     bool // each agent has a network of its own, as its mind asks for
+	latest    bool // no checkpoint but the latest is kept
 }
 
 // Breeds lists them: PPO by what it is rewarded for and how it is made, then the kinds of minds
@@ -35,15 +36,15 @@ type Breed struct {
 // see the hare's reward fade in (train.goal_weight of the preset).
 func Breeds(reg *spec.Registry) []Breed {
 	list := []Breed{
-		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}, false},
-		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil, false},
-		{"apart", "the same with a network for each agent: they may divide the work", nil, true},
-		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}, false},
-		{"aggressive", "PPO on one's own reward, with what the others earn counted against it", []string{"ppo.prosocial=-1"}, false},
-		{"lstm", "PPO with a memory", []string{"actor.hidden=[64]", "actor.lstm=64"}, false},
+		{"selfish", "PPO on one's own reward, no help: on 8x8 it takes hares", []string{"train.goal_weight=[]"}, false, false},
+		{"weaned", "PPO on one's own reward; where the preset has it, the hare's reward fades in: hunts the stag", nil, false, false},
+		{"apart", "the same with a network for each agent: they may divide the work", nil, true, false},
+		{"prosocial", "PPO on the team's mean reward", []string{"ppo.prosocial=1"}, false, false},
+		{"aggressive", "PPO on one's own reward, with what the others earn counted against it", []string{"ppo.prosocial=-1"}, false, false},
+		{"lstm", "PPO with a memory", []string{"actor.hidden=[64]", "actor.lstm=64"}, false, false},
 	}
 	for _, b := range reg.Breeds() {
-		list = append(list, Breed{b.Name, b.Doc, []string{"mind=" + b.Name}, true})
+		list = append(list, Breed{b.Name, b.Doc, []string{"mind=" + b.Name}, true, false})
 	}
 	return list
 }
@@ -276,7 +277,9 @@ func (l *Lab) breedSpec(c prepare.Zoo, at Site, b Breed) (spec.Spec, error) {
 		s.Train.Steps = c.Steps
 	}
 	s.Eval.Episodes = min(s.Eval.Episodes, 500)
-	s.Train.Save, s.Train.KeepEvery = max(1, s.Train.Steps/zooSaves), 1
+	if s.Train.Save, s.Train.KeepEvery = max(1, s.Train.Steps/zooSaves), 1; b.latest {
+		s.Train.KeepEvery, s.Train.Keep = 0, 1
+	}
 	_, err = s.Resolve()
 	return s, cmp.Or(s.Validate(), err)
 }

@@ -80,11 +80,12 @@ type BR struct {
 	// episode also goes on when the focal seat has left.
 	end func(st game.State) float64
 
-	ctx     context.Context // nil: nothing ends it
-	most    int             // states of a table; 0: any number
-	polled  int             // states met since ctx was last asked
-	stopped error           // ctx's; the table then holds nonsense
-	levels  []*level        // by steps from the state that was asked about
+	ctx     context.Context             // nil: nothing ends it
+	most    struct{ states, steps int } // of a table; 0: any number
+	steps   int                         // played for this table
+	polled  int                         // states met since ctx was last asked
+	stopped error                       // ctx's; the table then holds nonsense
+	levels  []*level                    // by steps from the state that was asked about
 	table   table
 }
 
@@ -120,8 +121,15 @@ func NewBR(g game.Game, discount float64) (*BR, error) {
 // Value and Q then return an error, now and from there on. A start against several who play at
 // random may take hours; a number of states ends it by its inputs alone, where a clock would not.
 func (b *BR) Until(ctx context.Context, states int) {
-	b.ctx, b.most = ctx, states
+	b.ctx, b.most.states = ctx, states
 }
+
+// Within bounds the steps of the rules that it plays for an episode and a team, as Until does the
+// states: what a state takes differs a hundredfold, by how many things the others may do.
+func (b *BR) Within(steps int) { b.most.steps = steps }
+
+// Steps returns how many it has played since the episode or the team last changed.
+func (b *BR) Steps() int { return b.steps }
 
 // States returns how many states the table holds: those met since the episode or
 // the team last changed.
@@ -180,7 +188,7 @@ func (b *BR) begin(st game.State, focal game.Seat, names []string) error {
 	}
 	if changed || key.Episode != b.episode || key.Episode == 0 {
 		b.table.reset()
-		b.episode = key.Episode
+		b.episode, b.steps = key.Episode, 0
 	}
 	return nil
 }
@@ -329,6 +337,7 @@ func (b *BR) joint(d, s int, p float64) float64 {
 		next := b.levels[d+1]
 		next.st.CopyFrom(l.st)
 		next.st.Step(l.acts, next.rewards, nil)
+		b.steps++
 		return p * (float64(next.rewards[b.focal]) + b.discount*b.value(d+1))
 	}
 	sum := 0.
@@ -363,8 +372,11 @@ func pack(seats []uint16) uint64 {
 
 // ended asks the context, once in so many states, and counts those that are known.
 func (b *BR) ended() bool {
-	if b.most > 0 && b.table.used >= b.most && b.stopped == nil {
-		b.stopped = fmt.Errorf("oracle: best responses: more than %d states can follow", b.most)
+	if b.most.states > 0 && b.table.used >= b.most.states && b.stopped == nil {
+		b.stopped = fmt.Errorf("oracle: best responses: more than %d states can follow", b.most.states)
+	}
+	if b.most.steps > 0 && b.steps >= b.most.steps && b.stopped == nil {
+		b.stopped = fmt.Errorf("oracle: best responses: more than %d steps can follow", b.most.steps)
 	}
 	if b.polled++; b.ctx != nil && b.polled&1023 == 0 && b.stopped == nil {
 		b.stopped = b.ctx.Err()

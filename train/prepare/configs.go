@@ -211,6 +211,7 @@ type Adapt struct {
 	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat: bots, members or kinds of the zoo, or RUN#AGENT" unit:"WHO"`
 	Trios     string       `yaml:"trios" doc:"several trios: six for the six of bots; or trios separated by spaces" unit:"six"`
 	Strangers string       `yaml:"strangers" doc:"the co-players of a split in place of those: as many of each as there are other seats; train, validation or test" unit:"test"`
+	LearnBest bool         `yaml:"learn_best" doc:"where a best response cannot be solved, also let a PPO learn against these very co-players, ten seconds of a core and more for each; kept in the user's cache"`
 	Some      int          `yaml:"some" doc:"so many of the strangers, evenly spread over their list; 0: all" range:"0.."`
 	Then      []string     `yaml:"then" doc:"who takes the co-players' places later" unit:"WHO"`
 	AtEpisode int          `yaml:"at_episode" doc:"the first episode with those of then" range:"1.."`
