@@ -29,6 +29,7 @@ type adapting struct {
 	site    Site
 	teams   [][]string
 	game    spec.Game     // that of all meetings
+	split   []string      // the strangers that say how they act and remember nothing; nil: none are met
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
 }

@@ -164,6 +164,7 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 	if len(r.dirs) == 0 {
 		out.Learn = spec.LearnBeliefs
 	}
+	out.Watch = c.watch(m, r)
 	all := make([]*livedSeed, len(r.seeds))
 	err := together(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		all[i], err = c.sample(ctx, m, r, i, r.seeds[i])
@@ -216,7 +217,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		if x.Models {
 			s.reads[n] = &learner.Predictions{
 				Truth:   func(episode, j int) int { return slices.Index(r.types, m.parts[m.part(episode)].vs[j]) },
-				Pursues: m.pursues, Beside: m.observers(r),
+				Pursues: m.pursues, Beside: c.observers(m, r),
 			}
 		}
 	}

@@ -105,7 +105,8 @@ func (s *seer) InWords(n, j int) ([]string, []float64) {
 // it. Who takes everybody for a stag hunter is right of ns while there is a stag, and
 // never of nh or random.
 func TestTheObserverReachesItsLimit(t *testing.T) {
-	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3}}
+	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3},
+		turns: make(chan struct{}, 1)}
 	g := hunt(t)
 	m, err := c.meeting(t.Context(), g, nil, []string{"ns", "nh", "random"}, true)
 	if err != nil {
@@ -113,7 +114,7 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 	}
 	others := []agent.ID{1, 2, 3}
 	readings := func(blind bool) []adapted.Reading {
-		s := &livedSeed{reads: []*learner.Predictions{{Pursues: m.pursues, Beside: m.observers(adaptRow{})}}}
+		s := &livedSeed{reads: []*learner.Predictions{{Pursues: m.pursues, Beside: (&adapting{}).observers(m, adaptRow{})}}}
 		focal := eval.Member{Name: "seer", Players: func(workers, lanes int) (list []rollout.Player, err error) {
 			for range workers {
 				p := &seer{others: others, blind: blind}

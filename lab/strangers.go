@@ -34,8 +34,29 @@ func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
 	for _, text := range thin(list, c.Some) {
 		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
 	}
+	for _, text := range list {
+		if scripted(g, text) != nil {
+			c.split = append(c.split, text)
+		}
+	}
 	out.N = len(c.teams)
 	return out, nil
+}
+
+// watch is the command that shows one who adapts among co-players.
+func (c *adapting) watch(m *meeting, r adaptRow) string {
+	team, words := r.name, "hop play"
+	if len(r.dirs) > 0 {
+		team = "run"
+		words += " --run " + r.dirs[0]
+	} else {
+		of := strings.Fields(c.GameWords(m.about))
+		words += " --game " + of[0]
+		for _, set := range of[1:] {
+			words += " --set game." + set
+		}
+	}
+	return fmt.Sprintf("%s --team '%s,%s'", words, team, strings.Join(m.parts[0].vs, ","))
 }
 
 // thin returns so many of a list, evenly spread over it; 0: all.

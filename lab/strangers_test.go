@@ -42,6 +42,10 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 			t.Errorf("%s: the hardest are not first", s.Agent)
 		}
 		for _, r := range s.Rows {
+			team := strings.Join([]string{s.Agent, r.Name, r.Name, r.Name}, ",")
+			if want := "hop play --game staghunt --set game.stags=2 --team '" + team + "'"; r.Watch != want {
+				t.Errorf("to be watched by %s, want %s", r.Watch, want)
+			}
 			if s.Agent == "random" && r.Score != r.Random {
 				t.Errorf("random play earns %v among %s, and as a reference %v", r.Score, r.Name, r.Random)
 			}

@@ -62,8 +62,21 @@ type Met struct {
 	CI           stats.Interval `json:"normalised_ci"` // over seeds
 	Ratio        stats.Number   `json:"ratio"`         // 1 - regret / (best response - random)
 	Seeds        []float64      `json:"seeds"`         // normalised, by seed
+	Read         *Read          `json:"read,omitempty"`
+	Watch        string         `json:"watch"` // the command that shows an episode
 
 	curve []float64
+}
+
+// Read is how well what a stranger does was foreseen, by the agent and by the Bayes observer, who
+// knows all co-players of the split that remember nothing but not which of them it is. What a
+// stranger does that remembers, he does not know.
+type Read struct {
+	Steps    int          `json:"steps"`
+	Accuracy float64      `json:"accuracy"` // the share at which the likeliest action was played
+	LogP     stats.Number `json:"log_likelihood"`
+	Limit    stats.Number `json:"limit"`
+	LimitLog stats.Number `json:"limit_log_likelihood"`
 }
 
 // episodes are those at which regret is shown.
@@ -75,7 +88,12 @@ func (s *Strangers) span(best, random float64) float64 { return max(best-random,
 // Add takes in how it did among one.
 func (s *Strangers) Add(r *Row) {
 	m := Met{Name: r.VS[0], Known: r.Known, Score: r.Score, BestResponse: r.BestResponse, By: r.BestName, Random: r.Random, Safe: s.Safe,
-		Ratio: r.Normalised, curve: r.Episodes}
+		Ratio: r.Normalised, Watch: r.Watch, curve: r.Episodes}
+	for _, x := range r.Reading {
+		if a := x.Action; a != nil {
+			m.Read = &Read{Steps: a.Steps, Accuracy: a.Accuracy, LogP: -a.CE, Limit: a.Limit, LimitLog: -a.LimitCE}
+		}
+	}
 	m.Normalised = 1 - r.Regret/s.span(r.BestResponse, r.Random)
 	var over stats.Acc
 	for i, x := range r.Seeds {
@@ -193,16 +211,43 @@ func (t *Table) met() (heads []string, cells [][]string) {
 	heads = []string{"stranger", "best response", "random"}
 	for _, s := range t.Strangers {
 		heads = append(heads, runName(s.Agent)+", normalised (95 %)")
+		if s.reads() {
+			heads = append(heads, "actions foreseen, by the observer", "log likelihood, the observer's")
+		}
 	}
+	heads = append(heads, "watch")
 	for _, m := range t.Strangers[0].Rows {
 		line := []string{m.Name, fixed(m.BestResponse, 3) + ", " + m.By, fixed(m.Random, 3)}
 		for _, s := range t.Strangers {
 			i := slices.IndexFunc(s.Rows, func(o Met) bool { return o.Name == m.Name })
 			line = append(line, fixed(s.Rows[i].Normalised, 2)+bounds(s.Rows[i].CI, 2))
+			if s.reads() {
+				line = append(line, s.Rows[i].Read.cells()...)
+			}
 		}
+		line = append(line, m.Watch)
 		cells = append(cells, line)
 	}
 	return heads, cells
+}
+
+// reads reports whether the agent says what it expects others to do.
+func (s *Strangers) reads() bool {
+	return slices.ContainsFunc(s.Rows, func(m Met) bool { return m.Read != nil })
+}
+
+// cells are what a table says of it.
+func (r *Read) cells() []string {
+	if r == nil {
+		return make([]string, 2)
+	}
+	two := func(x, limit float64) string {
+		if math.IsNaN(limit) {
+			return fixed(x, 2)
+		}
+		return fixed(x, 2) + ", " + fixed(limit, 2)
+	}
+	return []string{two(r.Accuracy, float64(r.Limit)), two(float64(r.LogP), float64(r.LimitLog))}
 }
 
 // dots draws every stranger as a dot, each agent's sorted by how well it does.
