@@ -30,7 +30,13 @@ func (c *adapting) strangers(g game.Game) (*adapted.Strangers, error) {
 	if err != nil {
 		return nil, Misused("--strangers: %w", err)
 	}
-	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list)}
+	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list), LeftOut: c.LeaveOut, LearnBest: c.LearnBest}
+	if list, err = stranger.Without(g, list, c.LeaveOut); err != nil {
+		return nil, Misused("--leave-out: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, Misused("--leave-out %s: nobody of %s is left", strings.Join(c.LeaveOut, ","), name)
+	}
 	for _, text := range thin(list, c.Some) {
 		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
 	}
@@ -215,8 +221,9 @@ func columned(write func(w io.Writer)) string {
 	return b.String()
 }
 
-// Strangers lists the co-players of a split, or of all, in a game.
-func Strangers(g game.Game, split string) (list StrangerList, err error) {
+// Strangers lists the co-players of a split, or of all, in a game, but for those that are made
+// with a word that is left out. Their names stay the same.
+func Strangers(g game.Game, split string, leaveOut []string) (list StrangerList, err error) {
 	splits := stranger.Splits
 	if split != "" {
 		one, err := stranger.Parse(split)
@@ -230,7 +237,14 @@ func Strangers(g game.Game, split string) (list StrangerList, err error) {
 		if err != nil {
 			return nil, err
 		}
+		left, err := stranger.Without(g, texts, leaveOut)
+		if err != nil {
+			return nil, err
+		}
 		for i, text := range texts {
+			if !slices.Contains(left, text) {
+				continue
+			}
 			list = append(list, Named{fmt.Sprintf("%s#%d", name, i+1), g.Spec().Name, text, s})
 		}
 	}
@@ -293,7 +307,7 @@ type About struct {
 // Stranger returns what is known of a co-player, by its text or its name in a list.
 func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About, error) {
 	if strings.Contains(who, "#") {
-		all, err := Strangers(g, "")
+		all, err := Strangers(g, "", nil)
 		if err != nil {
 			return nil, err
 		}

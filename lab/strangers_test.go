@@ -69,6 +69,14 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 			t.Errorf("--json has no strangers.%s", key)
 		}
 	}
+	ask.LeaveOut, ask.Lives, ask.Starts, ask.Seeds = []string{"ns", "nh", "first", "random", "stag", "lazy", "tft"}, 1, 1, []uint64{1}
+	if table, err = l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}}); err != nil {
+		t.Fatal(err)
+	}
+	if s := table.First; s.N == 0 || s.N > 3 || s.Of < 60 || len(s.LeftOut) != 7 {
+		t.Errorf("without most words: %d of %d, without %v", s.N, s.Of, s.LeftOut)
+	}
+	ask.LeaveOut = nil
 	for split, says := range map[string]string{"exam": "train, validation or test", "test@2": "version 1"} {
 		ask.Strangers = split
 		_, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}})

@@ -42,11 +42,12 @@ func (c about) say(a *app, name string, of func(game.Game) (fmt.Stringer, error)
 
 type strangersListCmd struct {
 	about
-	Split string `help:"train, validation or test; none: all." placeholder:"SPLIT"`
+	Split    string   `help:"train, validation or test; none: all." placeholder:"SPLIT"`
+	LeaveOut []string `help:"Words, bots or things: who is made with one of them is not listed." placeholder:"WORD,..."`
 }
 
 func (c strangersListCmd) Run(a *app) error {
-	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) { return lab.Strangers(g, c.Split) })
+	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) { return lab.Strangers(g, c.Split, c.LeaveOut) })
 }
 
 type strangersWordsCmd struct{ about }

@@ -2,6 +2,7 @@ package stranger_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hop-marl/hop/game"
@@ -128,6 +129,24 @@ func TestStrangersReadWhatTheySay(t *testing.T) {
 		} else if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Who is made with a word that is left out is left out, and nobody else: ns is in no tens.
+func TestWordsAreLeftOut(t *testing.T) {
+	g := games()["staghunt"]
+	list := []string{"go(stag,last,nh)", "slow(ns,2)", "if(waits(stag),ns,nh)", "flee"}
+	for words, want := range map[string]string{
+		"": "go(stag,last,nh) slow(ns,2) if(waits(stag),ns,nh) flee", "nh": "slow(ns,2) flee", "waits,slow": "go(stag,last,nh) flee",
+		"stag": "slow(ns,2) flee", "last": "slow(ns,2) if(waits(stag),ns,nh) flee",
+	} {
+		left, err := stranger.Without(g, list, strings.FieldsFunc(words, func(r rune) bool { return r == ',' }))
+		if got := strings.Join(left, " "); err != nil || got != want {
+			t.Errorf("without %s: %s (%v), want %s", words, got, err, want)
+		}
+	}
+	if _, err := stranger.Without(g, list, []string{"n"}); err == nil {
+		t.Error("a word that nobody is made with can be left out")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/stats"
@@ -15,15 +16,18 @@ import (
 // Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random
 // play is nearly as good as anything, a plain ratio is noise.
 type Strangers struct {
-	Agent   string  `json:"agent"`
-	Split   string  `json:"split"`
-	Sum     string  `json:"sum"` // of the split's list
-	Of      int     `json:"of"`  // co-players in the split
-	N       int     `json:"n"`   // of them met
-	Known   int     `json:"known"`
-	Optimum float64 `json:"optimum"` // the most that a best response earns among any of them
-	Safe    float64 `json:"safe"`    // what a script is sure of
-	SafeBy  string  `json:"safe_by"`
+	Agent     string   `json:"agent"`
+	Split     string   `json:"split"`
+	Sum       string   `json:"sum"`                // of the split's list
+	Of        int      `json:"of"`                 // co-players in the split
+	N         int      `json:"n"`                  // of them met
+	Exact     int      `json:"exact"`              // of these, whose best response is exact
+	LeftOut   []string `json:"left_out,omitempty"` // words: who is made with one of them is not met
+	LearnBest bool     `json:"learn_best"`         // where none is exact, a PPO learnt against it is a candidate
+	Known     int      `json:"known"`
+	Optimum   float64  `json:"optimum"` // the most that a best response earns among any of them
+	Safe      float64  `json:"safe"`    // what a script is sure of
+	SafeBy    string   `json:"safe_by"`
 
 	Median      stats.Number   `json:"median"`
 	MedianCI    stats.Interval `json:"median_ci"` // over seeds
@@ -125,6 +129,9 @@ func (s *Strangers) Finish() {
 		all = append(all, m.Normalised)
 		if m.Known {
 			s.Known++
+		}
+		if strings.HasPrefix(m.By, "exact") {
+			s.Exact++
 		}
 		if m.Score < m.Random {
 			random++
@@ -290,10 +297,17 @@ func (t *Table) lost() *plot.Figure {
 // strangerWords says what was done.
 func (t *Table) strangerWords() string {
 	s := t.Strangers[0]
+	without, learnt := "", "none of them a PPO learnt against the stranger (--learn-best)"
+	if len(s.LeftOut) > 0 {
+		without = ", without those that are made with " + strings.Join(s.LeftOut, ", ")
+	}
+	if s.LearnBest {
+		learnt = "a PPO learnt against the stranger among them"
+	}
 	return fmt.Sprintf("One agent lives among as many of a stranger as there are other seats, for %s env steps; scored are "+
 		"the episodes that "+
-		"end in the last %s. %d of the %d co-players of %s. Intervals (95 %%): %s.", plot.Thousands(t.Steps), plot.Thousands(t.Last), s.N, s.Of,
-		s.Split, t.Over())
+		"end in the last %s. %d of the %d co-players of %s%s. Of %d the best response is exact, of the others the best of candidates, %s. "+
+		"Intervals (95 %%): %s.", plot.Thousands(t.Steps), plot.Thousands(t.Last), s.N, s.Of, s.Split, without, s.Exact, learnt, t.Over())
 }
 
 const strangerLegend = "Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random play " +
@@ -301,7 +315,8 @@ const strangerLegend = "Normalised is 1 - regret / max(best response - random, a
 	"anything a plain ratio is noise; both are in adapt.json. Exact: the oracle's value of the very starts that were scored; " +
 	"exact in the long " +
 	"run: of those who remember episodes, what the best response earns an episode for ever; else the best of the game's " +
-	"scripts, planners and " +
-	"the zoo's best response. Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
+	"scripts, planners, " +
+	"the zoo's best response and, if asked for, a PPO that learnt against this very stranger. Foreseen: the share of its " +
+	"steps that the agent held for likeliest, and the observer's, who knows all co-players of the split that remember nothing. Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
 	"Median and worst " +
 	"decile are over strangers, their intervals over seeds."
