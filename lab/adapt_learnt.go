@@ -41,7 +41,8 @@ func (l *Lab) learnt(ctx context.Context, of spec.Game, g game.Game, vs []string
 	sum := sha256.Sum256([]byte(l.Build().Line() + strings.Join(team, ",")))
 	b := Breed{Name: "against-" + hex.EncodeToString(sum[:8]), apart: true, latest: true,
 		set: []string{"train.team=[" + strings.Join(team, ",") + "]", "ppo.lr_end=1e-4", "ppo.entropy_end=1e-3"}}
-	run, err := quiet.raise(ctx, prepare.Zoo{Seed: 1, Steps: steps, Workers: 1}, Site{Game: of, Dir: filepath.Join(cache, "hop", "learnt")}, b, 1)
+	at := Site{Game: of, Dir: filepath.Join(cache, "hop", "learnt")}
+	run, err := quiet.raise(ctx, prepare.Zoo{Seed: 1, Steps: steps, Workers: 1}, at, b, 1)
 	if err != nil {
 		return eval.Member{}, err
 	}

@@ -144,19 +144,21 @@ func TestBestResponsesEarnTheirValue(t *testing.T) {
 		if m.holds() {
 			says, held = "yes", held+1
 		}
-		fmt.Fprintf(&rows, "| `%s` | %.3f | %+.3f ± %.3f | %+.3f ± %.3f | %s | %d | %.1f |\n", text, m.value.Mean(), m.played.Mean(), m.played.SE(),
-			m.learnt.Mean(), m.learnt.SE(), says, m.states, m.millis)
-		t.Logf("%s: %+.3f ± %.3f, %+.3f ± %.3f, %d states, %.1f ms", text, m.played.Mean(), m.played.SE(), m.learnt.Mean(), m.learnt.SE(), m.states,
-			m.millis)
+		line := fmt.Sprintf("| `%s` | %.3f | %+.3f ± %.3f | %+.3f ± %.3f | %s | %d | %.1f |\n", text, m.value.Mean(),
+			m.played.Mean(), m.played.SE(), m.learnt.Mean(), m.learnt.SE(), says, m.states, m.millis)
+		rows.WriteString(line)
+		t.Log(line)
 	}
 	page := fmt.Sprintf(`# Tables: exact best responses
 
-What they mean: [strangers](../strangers.md#best-responses). Written by `+"`go test ./lab -run EarnTheirValue -responses -timeout 3h`"+`, kernels %s.
+What they mean: [strangers](../strangers.md#best-responses).
+Written by `+"`go test ./lab -run EarnTheirValue -responses -timeout 3h`"+`, kernels %s.
 
-Stag hunt 4x4, two stags, three of each stranger of the test split; 30 of the %d (of %d) that can be solved start by start within %d steps of
-the rules a start, evenly spread over them. Value: of the oracle, mean over %d starts. Its policy, and a PPO that learnt against these very
-co-players for %d env steps, played each of these starts once: what they earned less the value, with its standard error. Right: the policy's
-difference is within four standard errors of 0, and the PPO's not above that. States: the most of a start; ms: processor time a start.
+Stag hunt 4x4, two stags, three of each stranger of the test split; 30 of the %d (of %d) that can be solved start by start within
+%d steps of the rules a start, evenly spread over them. Value: of the oracle, mean over %d starts. Its policy, and a PPO that learnt
+against these very co-players for %d env steps, played each of these starts once: what they earned less the value, with its standard
+error. Right: the policy's difference is within four standard errors of 0, and the PPO's not above that. States: the most of a start;
+ms: processor time a start.
 
 | stranger | value | its policy less that | PPO less that | right | states | ms |
 |---|---|---|---|---|---|---|

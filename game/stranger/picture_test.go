@@ -129,7 +129,8 @@ func paint(b *bytes.Buffer, far [][]float64, list []int, x, y, side float64) {
 			}
 		}
 	}
-	fmt.Fprintf(b, `<g shape-rendering="crispEdges" transform="translate(%g %g) scale(%.4f)"><rect width="%d" height="%d" fill="%s"/>`+"\n", x, y, side/float64(n), n, n, shades[0])
+	fmt.Fprintf(b, `<g shape-rendering="crispEdges" transform="translate(%g %g) scale(%.4f)">`, x, y, side/float64(n))
+	fmt.Fprintf(b, `<rect width="%d" height="%d" fill="%s"/>`+"\n", n, n, shades[0])
 	for s := range paths {
 		if paths[s].Len() > 0 {
 			fmt.Fprintf(b, `<path transform="translate(0 .5)" stroke="%s" d="%s"/>`+"\n", shades[s], paths[s].String())
@@ -146,7 +147,8 @@ func TestStrangersAreMany(t *testing.T) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif">`+"\n", 3*side+4*gap, top+side+60)
 	b.WriteString(`<rect width="100%" height="100%" fill="#fbfaf7"/>` + "\n")
-	fmt.Fprintf(&b, `<text x="%g" y="28" font-size="16" font-weight="600" fill="#1f2328">How differently two strangers act in the same states</text>`+"\n", gap)
+	fmt.Fprintf(&b, `<text x="%g" y="28" font-size="16" font-weight="600" fill="#1f2328">`, gap)
+	b.WriteString("How differently two strangers act in the same states</text>\n")
 	for k, split := range stranger.Splits {
 		_, list, err := stranger.List(g, split)
 		if err != nil {
@@ -166,15 +168,15 @@ func TestStrangersAreMany(t *testing.T) {
 			t.Errorf("%s: they act differently in %.2f of their steps, and %d pairs of %d co-players hardly do", split, mean, alike, len(list))
 		}
 		x := gap + float64(k)*(side+gap)
-		fmt.Fprintf(&b, `<text x="%g" y="%g" font-size="13" fill="#1f2328">%s, %d co-players: %.0f %% of steps on average</text>`+"\n", x, top-10, split, len(list),
-			100*mean)
+		fmt.Fprintf(&b, `<text x="%g" y="%g" font-size="13" fill="#1f2328">`, x, top-10)
+		fmt.Fprintf(&b, "%s, %d co-players: %.0f %% of steps on average</text>\n", split, len(list), 100*mean)
 		paint(&b, far, order(far), x, top, side)
 	}
 	for i, c := range shades {
 		fmt.Fprintf(&b, `<rect x="%g" y="%g" width="24" height="12" fill="%s" stroke="#dde1e6"/>`+"\n", gap+float64(24*i), top+side+16, c)
 	}
-	fmt.Fprintf(&b, `<text x="%g" y="%g" font-size="11" fill="#66707b">never to always; rows and columns are the co-players of a split, those who act alike `+
-		`beside each other</text>`+"\n</svg>\n", gap+24*float64(len(shades))+8, top+side+26)
+	fmt.Fprintf(&b, `<text x="%g" y="%g" font-size="11" fill="#66707b">`, gap+24*float64(len(shades))+8, top+side+26)
+	b.WriteString("never to always; rows and columns are the co-players of a split, those who act alike beside each other</text>\n</svg>\n")
 	if *write {
 		if err := os.WriteFile("../../docs/strangers.svg", b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)

@@ -90,7 +90,8 @@ func Without(g game.Game, list, words []string) (left []string, err error) {
 			known = known || slices.ContainsFunc(all, func(text string) bool { return uses(text, word) })
 		}
 		if !known {
-			return nil, fmt.Errorf("stranger: no stranger of %s is made with %q; hop strangers words lists what they are made with", game.Label(g), word)
+			return nil, fmt.Errorf("stranger: no stranger of %s is made with %q; hop strangers words lists what they are made with",
+				game.Label(g), word)
 		}
 	}
 	for _, text := range list {

@@ -317,6 +317,7 @@ const strangerLegend = "Normalised is 1 - regret / max(best response - random, a
 	"run: of those who remember episodes, what the best response earns an episode for ever; else the best of the game's " +
 	"scripts, planners, " +
 	"the zoo's best response and, if asked for, a PPO that learnt against this very stranger. Foreseen: the share of its " +
-	"steps that the agent held for likeliest, and the observer's, who knows all co-players of the split that remember nothing. Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
+	"steps that the agent held for likeliest, and the observer's, who knows all co-players of the split that remember nothing. " +
+	"Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
 	"Median and worst " +
 	"decile are over strangers, their intervals over seeds."

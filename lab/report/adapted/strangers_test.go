@@ -13,8 +13,9 @@ import (
 func TestStrangersRowsSayHowTheyWereRead(t *testing.T) {
 	nan := stats.Number(math.NaN())
 	row := func(name string, limit, ce stats.Number) *Row {
-		return &Row{Run: "reader", VS: []string{name, name}, Watch: "hop play " + name, Measured: Measured{BestResponse: 1, Score: .5, Regret: .5},
-			Reading: []Reading{{Name: name, Action: &Accuracy{Steps: 9, Accuracy: .25, Limit: limit, CE: 1.5, LimitCE: ce}}}}
+		return &Row{Run: "reader", VS: []string{name, name}, Watch: "hop play " + name,
+			Measured: Measured{BestResponse: 1, Score: .5, Regret: .5},
+			Reading:  []Reading{{Name: name, Action: &Accuracy{Steps: 9, Accuracy: .25, Limit: limit, CE: 1.5, LimitCE: ce}}}}
 	}
 	s := &Strangers{Agent: "reader", Optimum: 1}
 	s.Add(row("flee", .75, .5))
