@@ -21,7 +21,7 @@ import (
 const learntName = "PPO learnt against it"
 
 // learntSteps is how long it learns: ten seconds of a core on a board of 4x4.
-const learntSteps = 800_000
+const learntSteps = 3_000_000
 
 // learnt returns a PPO that learnt against these co-players in this game, with the settings of
 // the game's preset and steps that get smaller. It is kept in the user's cache, in a folder named
