@@ -358,7 +358,7 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 		return err
 	}
 	if _, ok := bot.(game.Recaller); ok {
-		l, err := oracle.NewLasting(ctx, g, others, starts, 10*lastingSteps, key)
+		l, err := oracle.NewLasting(ctx, g, others, starts, 2*lastingSteps, key)
 		if err == nil {
 			s.BestResponse, s.SE, s.By, s.States = stats.Number(l.Gain), stats.Number(l.SE), lastingName, l.States
 			s.Millis = float64(time.Since(began).Microseconds()) / 1000 / float64(starts)
