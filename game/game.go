@@ -263,6 +263,15 @@ func NewBot(g Game, name string) (Bot, error) {
 	return nil, fmt.Errorf("game: %s has no bot %q; it has %v", g.Spec().Name, name, names)
 }
 
+// Called returns what a co-player is called in one form: texts of the game's language that say
+// the same are called the same. Of whoever is no bot of the game the name stays as it is.
+func Called(g Game, name string) string {
+	if b, err := NewBot(g, name); err == nil {
+		return b.Name()
+	}
+	return name
+}
+
 // Label names a game in a few words.
 func Label(g Game) string {
 	if l, ok := As[interface{ Label() string }](g); ok {

@@ -30,6 +30,8 @@ type adapting struct {
 	prepare.Adapt
 	site    Site
 	teams   [][]string
+	game    spec.Game     // that of all meetings
+	split   []string      // the strangers that say how they act and remember nothing; nil: none are met
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
 
@@ -204,6 +206,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			return nil, nil, nil, err
 		}
 		for _, name := range s.Met {
+			name = game.Called(s.Game, name)
 			a := r.known[name]
 			a.Partner = true
 			r.known[name] = a
@@ -216,7 +219,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			return nil, nil, nil, err
 		}
 		if g == nil {
-			g, about = s.Game, here
+			g, about, c.game = s.Game, here, s.Spec.Game
 		} else if c.GameWords(here) != c.GameWords(about) {
 			return nil, nil, nil, Misused(
 				"%s was trained on %s, the first run on %s: compare runs on one game, or name it with --set game.FIELD=VALUE",
@@ -230,6 +233,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if about, err = c.site.Game.Map(); err != nil {
 			return nil, nil, nil, err
 		}
+		c.game = c.site.Game
 	}
 	for _, r := range rows {
 		if !pybot.Is(r.name) {
@@ -276,7 +280,7 @@ func (c *adapting) members(g game.Game, about map[string]any, names []string) (l
 		}
 		m, err := c.member(g, name)
 		if err == nil {
-			list, who = append(list, m), append(who, name)
+			list, who = append(list, m), append(who, game.Called(g, name))
 			continue
 		}
 		if _, person := played.Folder(name); person {

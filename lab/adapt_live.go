@@ -32,6 +32,7 @@ type part struct {
 	vs, who []string // what they are called, and which bot or run's agent each is
 	from    int      // its first episode
 	exact   bool     // the best response can be solved, start by start
+	starts  int      // of so many of a seed; 0: of all
 
 	lasting *oracle.Lasting // or in the long run, because they remember episodes; nil: it cannot
 }
@@ -45,7 +46,7 @@ func (c *adapting) meeting(ctx context.Context, g game.Game, about map[string]an
 		}
 		p := part{vs: names, who: who, from: from}
 		if solve {
-			if p.exact, p.lasting, err = c.closed(ctx, g, names); err != nil {
+			if err := c.closed(ctx, g, &p); err != nil {
 				return nil, err
 			}
 		}
@@ -167,6 +168,7 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 	if len(r.dirs) == 0 {
 		out.Learn = spec.LearnBeliefs
 	}
+	out.Watch = c.watch(m, r)
 	all := make([]*livedSeed, len(r.seeds))
 	err := together(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		all[i], err = c.sample(ctx, m, r, i, r.seeds[i])
@@ -220,7 +222,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		if x.Models {
 			s.reads[n] = &learner.Predictions{
 				Truth:   func(episode, j int) int { return slices.Index(r.types, m.parts[m.part(episode)].vs[j]) },
-				Pursues: m.pursues, Beside: m.observers(r),
+				Pursues: m.pursues, Beside: c.observers(m, r),
 			}
 		}
 	}

@@ -29,28 +29,28 @@ func scripted(g game.Game, name string) game.Policy {
 
 // observers makes two Bayes observers for each life: one goes by all that it has seen of
 // the co-players, one by the episode alone. They know the scripts of the meeting, and
-// those that the agent knows.
-func (m *meeting) observers(r adaptRow) func(n int, others []agent.ID) []learner.Witness {
+// those that the agent knows; among strangers, all of the split.
+func (c *adapting) observers(m *meeting, r adaptRow) func(n int, others []agent.ID) []learner.Witness {
 	if len(m.scripts) == 0 {
 		return nil
 	}
-	known := maps.Clone(m.scripts)
-	for name := range r.known {
-		if p := scripted(m.g, name); p != nil {
-			known[name] = p
-		}
-	}
-	names := slices.Sorted(maps.Keys(known))
-	return func(_ int, others []agent.ID) (list []learner.Witness) {
-		for _, same := range []func(int) bool{func(e int) bool { return m.part(e) == m.part(e-1) }, nil} {
-			o, err := oracle.NewObserver(m.g, names, others)
-			if err != nil {
-				panic("adapt: bots that say how they act cannot be observed")
+	names := c.split
+	if names == nil {
+		known := maps.Clone(m.scripts)
+		for name := range r.known {
+			if p := scripted(m.g, name); p != nil {
+				known[name] = p
 			}
-			o.Same = same
-			list = append(list, o)
 		}
-		return list
+		names = slices.Sorted(maps.Keys(known))
+	}
+	return func(_ int, others []agent.ID) []learner.Witness {
+		o, err := oracle.NewObserver(m.g, names, others)
+		if err != nil {
+			panic("adapt: bots that say how they act cannot be observed")
+		}
+		o.Same = func(e int) bool { return m.part(e) == m.part(e-1) }
+		return []learner.Witness{o, o.Forgetful()}
 	}
 }
 
@@ -174,7 +174,8 @@ type readingSum struct {
 	atOnce       bool     // what they are after can be told at once, not only in hindsight
 	limited      bool     // the Bayes observer knows them
 	goal, action shareSum
-	episodes     [][]stats.Acc // [episode][word]
+	ce           [byEpisode + 1]stats.Acc // of actions
+	episodes     [][]stats.Acc            // [episode][word]
 	early, late  stepSum
 }
 
@@ -184,7 +185,9 @@ func (o *readingSum) add(l *learner.Prediction, seed int, early, late bool) {
 	var got [byEpisode + 1]float64
 	if l.Acted {
 		for h := range l.Held {
-			got[h] = l.Held[h].Top1
+			if got[h] = l.Held[h].Top1; h == byAgent || limited {
+				o.ce[h].Add(l.Held[h].CE)
+			}
 		}
 		o.action.add(seed, episode, got, limited)
 	}
@@ -236,8 +239,12 @@ func (o *readingSum) held(list [][]stats.Acc, i int, h *learner.Held) [][]stats.
 // reading is the sum; steps of an episode are shown for as long as so many looks are
 // behind them.
 func (o *readingSum) reading(seeds, least int) adapted.Reading {
+	action := o.action.accuracy(seeds)
+	if action != nil {
+		action.CE, action.LimitCE = stats.Number(o.ce[byAgent].Mean()), stats.Number(o.ce[byLife].Mean())
+	}
 	return adapted.Reading{
-		Name: o.name, From: o.from, Words: o.words, Goal: o.goal.accuracy(seeds), Action: o.action.accuracy(seeds),
+		Name: o.name, From: o.from, Words: o.words, Goal: o.goal.accuracy(seeds), Action: action,
 		PGoal: rowMeans(o.episodes, 1), Early: o.early.bySteps(least), Late: o.late.bySteps(least),
 	}
 }

@@ -105,7 +105,8 @@ func (s *seer) InWords(n, j int) ([]string, []float64) {
 // it. Who takes everybody for a stag hunter is right of ns while there is a stag, and
 // never of nh or random.
 func TestTheObserverReachesItsLimit(t *testing.T) {
-	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3}}
+	c := &adapting{Lab: &Lab{Reg: registry.New()}, Adapt: prepare.Adapt{Steps: 150, Last: 50, Lives: 3},
+		turns: make(chan struct{}, 1)}
 	g := hunt(t)
 	m, err := c.meeting(t.Context(), g, nil, []string{"ns", "nh", "random"}, true)
 	if err != nil {
@@ -113,7 +114,7 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 	}
 	others := []agent.ID{1, 2, 3}
 	readings := func(blind bool) []adapted.Reading {
-		s := &livedSeed{reads: []*learner.Predictions{{Pursues: m.pursues, Beside: m.observers(adaptRow{})}}}
+		s := &livedSeed{reads: []*learner.Predictions{{Pursues: m.pursues, Beside: c.observers(m, adaptRow{})}}}
 		focal := eval.Member{Name: "seer", Players: func(workers, lanes int) (list []rollout.Player, err error) {
 			for range workers {
 				p := &seer{others: others, blind: blind}
@@ -150,6 +151,13 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 	for _, r := range readings(true) {
 		if want := r.Name == "ns"; (r.Goal.Accuracy > 0.5) != want || (r.Goal.Accuracy > 0) != want {
 			t.Errorf("blind, goals of %s are right in %v of the steps", r.Name, r.Goal.Accuracy)
+		}
+	}
+	c.split = []string{"flee", "nh", "random"} // an observer among strangers knows the split, and ns is not in it
+	for _, r := range readings(false) {
+		if a := r.Action; (a.LimitCE > a.CE+1) != (r.Name == "ns") || (a.OfLimit > 2) != (r.Name == "ns") {
+			t.Errorf("by who knows the split, actions of %s are foreseen in %v, ce %v; by who knows ns too in %v, ce %v", r.Name, a.Limit,
+				a.LimitCE, a.Accuracy, a.CE)
 		}
 	}
 }

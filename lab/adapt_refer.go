@@ -89,9 +89,9 @@ func (c *adapting) choose(m *meeting, s *livedSeed) {
 		}
 	}
 	k := len(m.parts) - 1
-	if n := len(list); m.parts[k].exact && (AtRandom(m.parts[k].vs) > 0 || c.Strangers != "") && n > c.Starts {
-		for i := range c.Starts {
-			s.scored[k][list[i*n/c.Starts]] = true
+	if n, most := len(list), m.parts[k].starts; m.parts[k].exact && most > 0 && n > most {
+		for i := range most {
+			s.scored[k][list[i*n/most]] = true
 		}
 		return
 	}
@@ -219,9 +219,12 @@ func (c *adapting) values(ctx context.Context, m *meeting, s *livedSeed, most in
 // bestOf lets every candidate live the lives of all samples and takes the one that
 // got most from the starts that count in part k for the best response there.
 func (c *adapting) bestOf(ctx context.Context, m *meeting, k int, all []*livedSeed) (string, error) {
-	list := c.candidates(m)
+	list, err := c.candidates(ctx, m)
+	if err != nil {
+		return "", err
+	}
 	got := make([][]map[start]float64, len(list)) // [candidate][sample]
-	err := together(ctx, len(list), func(ctx context.Context, i int) error {
+	err = together(ctx, len(list), func(ctx context.Context, i int) error {
 		got[i] = make([]map[start]float64, len(all))
 		one := func(ctx context.Context, k int) (err error) {
 			got[i][k], err = c.reference(ctx, m, all[k], list[i])
@@ -265,8 +268,9 @@ func (c *adapting) bestOf(ctx context.Context, m *meeting, k int, all []*livedSe
 }
 
 // candidates are whom the best response is sought among where it cannot be solved:
-// the game's bots, the untrained planners, and a best response of the zoo.
-func (c *adapting) candidates(m *meeting) (list []eval.Member) {
+// the game's bots, the untrained planners, a best response of the zoo and, if that is asked for,
+// a PPO that learnt against these very co-players.
+func (c *adapting) candidates(ctx context.Context, m *meeting) (list []eval.Member, err error) {
 	add := func(name string, m eval.Member) {
 		m.Name = name
 		list = append(list, m)
@@ -275,7 +279,7 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 		add(b.Name, eval.Bot(m.g, b.Name))
 	}
 	if m.next != nil {
-		return list
+		return list, nil
 	}
 	vs := m.parts[0].vs
 	for _, name := range []string{"plan", "plan-infer"} {
@@ -300,5 +304,13 @@ func (c *adapting) candidates(m *meeting) (list []eval.Member) {
 			}
 		}
 	}
-	return list
+	if c.LearnBest {
+		defer c.turn()()
+		p, err := c.learnt(ctx, c.game, m.g, vs, learntSteps)
+		if err != nil {
+			return nil, err
+		}
+		add(learntName, p)
+	}
+	return list, nil
 }

@@ -188,6 +188,26 @@ func TestAcquaintances(t *testing.T) {
 			t.Errorf("%s (%s): %+v, want %s %s", c.name, c.who, p, c.want, c.where)
 		}
 	}
+	learnt := known("ppo-4x4", "train.team=[learn,wsls,'noisy(nh, 0.3)',ns]")
+	l := &Lab{Reg: registry.New()}
+	g, err := l.GameWith("staghunt", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := g.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"wsls(ns,nh)", "wsls( ns )", "noisy(nh)"} // as they are called elsewhere
+	_, who, err := (&adapting{Lab: l}).members(built, nil, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if p := learnt.knows(name, who[i]); p.Known != adapted.InTraining {
+			t.Errorf("%s, met under another spelling: %+v", name, p)
+		}
+	}
 	m := &meeting{parts: []part{{vs: []string{"selfish", "selfish"}, who: []string{"runs/a/seed-1#0", "runs/a/seed-1#1"}}}}
 	if list := frozen.coPlayers(m); len(list) != 1 || list[0].Known != adapted.Stranger {
 		t.Errorf("two of a kind, one of them a stranger: %+v", list)

@@ -32,23 +32,50 @@ func (c *adapting) strangers(g game.Game, about map[string]any) (*adapted.Strang
 	if err != nil {
 		return nil, Misused("--strangers: %w", err)
 	}
-	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list)}
-	list = thin(list, c.Some)
+	out := &adapted.Strangers{Split: name, Sum: stranger.Sum(list), Of: len(list), LeftOut: c.LeaveOut, LearnBest: c.LearnBest}
+	if list, err = stranger.Without(g, list, c.LeaveOut); err != nil {
+		return nil, Misused("--leave-out: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, Misused("--leave-out %s: nobody of %s is left", strings.Join(c.LeaveOut, ","), name)
+	}
+	met := thin(list, c.Some)
 	if c.Adapt.Zoo != "" {
 		learners, err := c.ZooStrangers(string(c.Adapt.Zoo), about, c.Strangers)
 		if err != nil {
 			return nil, err
 		}
 		for _, n := range learners {
-			list, out.Zoo = append(list, n.Text), append(out.Zoo, n.Text)
+			met, out.Zoo = append(met, n.Text), append(out.Zoo, n.Text)
 		}
 		out.Of += len(learners)
 	}
-	for _, text := range list {
+	for _, text := range met {
 		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
+	}
+	for _, text := range list {
+		if scripted(g, text) != nil {
+			c.split = append(c.split, text)
+		}
 	}
 	out.N = len(c.teams)
 	return out, nil
+}
+
+// watch is the command that shows one who adapts among co-players.
+func (c *adapting) watch(m *meeting, r adaptRow) string {
+	team, words := r.name, "hop play"
+	if len(r.dirs) > 0 {
+		team = "run"
+		words += " --run " + r.dirs[0]
+	} else {
+		of := strings.Fields(c.GameWords(m.about))
+		words += " --game " + of[0]
+		for _, set := range of[1:] {
+			words += " --set game." + set
+		}
+	}
+	return fmt.Sprintf("%s --team '%s,%s'", words, team, strings.Join(m.parts[0].vs, ","))
 }
 
 // thin returns so many of a list, evenly spread over it; 0: all.
@@ -63,47 +90,58 @@ func thin(list []string, some int) []string {
 	return out
 }
 
-// mostStates is how many states of a start the oracle may meet: beyond them, the best response
-// is sought among candidates.
-const mostStates = 40_000
+// How much the oracle may do, in steps of the rules: for a start, beyond which the best response
+// is sought among candidates; for all starts of a seed, so that of large ones fewer are solved and
+// scored; and for a start that is solved again and again, for the long run.
+const (
+	mostSteps    = 2_000_000
+	seedSteps    = 16_000_000
+	lastingSteps = 150_000
+)
 
-// closed says how the best response to co-players can be solved: start by start, in the long
-// run, or not.
-func (c *adapting) closed(ctx context.Context, g game.Game, names []string) (exact bool, lasting *oracle.Lasting, err error) {
-	remember := false
-	for _, name := range names {
+// closed finds out how the best response to the co-players of a part can be solved: start by
+// start, in the long run, or not.
+func (c *adapting) closed(ctx context.Context, g game.Game, p *part) error {
+	remember, plain := false, true // plain: bots of the game alone, which are solved whatever it takes
+	for _, name := range p.vs {
 		if b, err := game.NewBot(g, name); err == nil {
 			_, ok := b.(game.Recaller)
 			remember = remember || ok
 		}
+		plain = plain && slices.ContainsFunc(g.Bots(), func(b game.BotInfo) bool { return b.Name == name })
 	}
+	defer c.turn()()
 	if remember {
-		lasting, _ = oracle.NewLasting(ctx, g, names, lastingStarts, mostStates, rng.New(1).Child("lasting"))
-		if ctx.Err() != nil {
-			return false, nil, ctx.Err()
+		p.lasting, _ = oracle.NewLasting(ctx, g, p.vs, lastingStarts, lastingSteps, rng.New(1).Child("lasting")) // nil where it cannot
+		return ctx.Err()
+	}
+	if oracle.Solvable(g, p.vs) != nil {
+		return nil
+	}
+	if plain {
+		if p.exact = AtRandom(p.vs) <= 1; AtRandom(p.vs) > 0 {
+			p.starts = c.Starts
 		}
-		return false, lasting, nil // nil where it cannot
-	}
-	if oracle.Solvable(g, names) != nil {
-		return false, nil, nil
-	}
-	if c.Strangers == "" {
-		return AtRandom(names) <= 1, nil, nil
+		return nil
 	}
 	br, err := oracle.NewBR(g, 1)
 	if err != nil {
-		return false, nil, err
+		return err
 	}
-	br.Until(ctx, mostStates)
+	br.Until(ctx, 0)
+	br.Within(mostSteps)
 	st, r := g.New(), rng.New(1).Child("probe").Rand()
-	bots := append([]string{""}, names...)
+	bots := append([]string{""}, p.vs...)
+	most := 1
 	for range 3 {
 		st.Reset(&r)
 		if _, err := br.Value(st, 0, bots); err != nil {
-			return false, nil, ctx.Err()
+			return ctx.Err()
 		}
+		most = max(most, br.Steps())
 	}
-	return true, nil, nil
+	p.exact, p.starts = true, max(1, min(c.Starts, seedSteps/most))
+	return nil
 }
 
 // lastingName is what a best response in the long run is called.
@@ -196,8 +234,9 @@ func columned(write func(w io.Writer)) string {
 	return b.String()
 }
 
-// Strangers lists the co-players of a split, or of all, in a game.
-func Strangers(g game.Game, split string) (list StrangerList, err error) {
+// Strangers lists the co-players of a split, or of all, in a game, but for those that are made
+// with a word that is left out. Their names stay the same.
+func Strangers(g game.Game, split string, leaveOut []string) (list StrangerList, err error) {
 	splits := stranger.Splits
 	if split != "" {
 		one, err := stranger.Parse(split)
@@ -211,7 +250,14 @@ func Strangers(g game.Game, split string) (list StrangerList, err error) {
 		if err != nil {
 			return nil, err
 		}
+		left, err := stranger.Without(g, texts, leaveOut)
+		if err != nil {
+			return nil, err
+		}
 		for i, text := range texts {
+			if !slices.Contains(left, text) {
+				continue
+			}
 			list = append(list, Named{fmt.Sprintf("%s#%d", name, i+1), g.Spec().Name, text, s})
 		}
 	}
@@ -286,7 +332,7 @@ func Stranger(ctx context.Context, g game.Game, who string, starts int) (*About,
 		return person(ctx, g, dir)
 	}
 	if strings.Contains(who, "#") {
-		all, err := Strangers(g, "")
+		all, err := Strangers(g, "", nil)
 		if err != nil {
 			return nil, err
 		}
@@ -356,7 +402,7 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 		return err
 	}
 	if _, ok := bot.(game.Recaller); ok {
-		l, err := oracle.NewLasting(ctx, g, others, starts, mostStates, key)
+		l, err := oracle.NewLasting(ctx, g, others, starts, 2*lastingSteps, key)
 		if err == nil {
 			s.BestResponse, s.SE, s.By, s.States = stats.Number(l.Gain), stats.Number(l.SE), lastingName, l.States
 			s.Millis = float64(time.Since(began).Microseconds()) / 1000 / float64(starts)
@@ -367,7 +413,8 @@ func (s *About) solve(ctx context.Context, g game.Game, others []string, starts 
 	if err != nil || oracle.Solvable(g, others) != nil {
 		return nil
 	}
-	br.Until(ctx, 10*mostStates)
+	br.Until(ctx, 0)
+	br.Within(mostSteps)
 	st, r := g.New(), key.Rand()
 	var mean stats.Acc
 	for range starts {

@@ -2,6 +2,9 @@ package lab
 
 import (
 	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +24,7 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := prepare.DefaultAdapt()
-	ask.Strangers, ask.Some, ask.Lives, ask.Steps, ask.Last, ask.Starts, ask.Seeds = "validation@1", 4, 2, 300, 200, 8, []uint64{1, 2}
+	ask.Strangers, ask.Some, ask.Lives, ask.Steps, ask.Last, ask.Starts, ask.Seeds = "validation@1", 4, 2, 300, 200, 2, []uint64{1, 2}
 	table, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"bandit", "random"}})
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +42,10 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 			t.Errorf("%s: the hardest are not first", s.Agent)
 		}
 		for _, r := range s.Rows {
+			team := strings.Join([]string{s.Agent, r.Name, r.Name, r.Name}, ",")
+			if want := "hop play --game staghunt --set game.stags=2 --team '" + team + "'"; r.Watch != want {
+				t.Errorf("to be watched by %s, want %s", r.Watch, want)
+			}
 			if s.Agent == "random" && r.Score != r.Random {
 				t.Errorf("random play earns %v among %s, and as a reference %v", r.Score, r.Name, r.Random)
 			}
@@ -62,6 +69,14 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 			t.Errorf("--json has no strangers.%s", key)
 		}
 	}
+	ask.LeaveOut, ask.Lives, ask.Starts, ask.Seeds = []string{"ns", "nh", "first", "random", "stag", "lazy", "tft"}, 1, 1, []uint64{1}
+	if table, err = l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}}); err != nil {
+		t.Fatal(err)
+	}
+	if s := table.First; s.N == 0 || s.N > 3 || s.Of < 60 || len(s.LeftOut) != 7 {
+		t.Errorf("without most words: %d of %d, without %v", s.N, s.Of, s.LeftOut)
+	}
+	ask.LeaveOut = nil
 	for split, says := range map[string]string{"exam": "train, validation or test", "test@2": "version 1"} {
 		ask.Strangers = split
 		_, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}})
@@ -96,7 +111,7 @@ func TestAllWordsAreListed(t *testing.T) {
 				t.Errorf("%s: %s of the group %s is in the split %q: %q", name, w.Text, w.Group, w.Split, w.Doc)
 			}
 		}
-		all, err := Strangers(g, "")
+		all, err := Strangers(g, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,6 +122,89 @@ func TestAllWordsAreListed(t *testing.T) {
 					t.Errorf("%s: %s of the split %s has the word %s, which is listed as one of %q", name, s.Text, s.Split, word, in)
 				}
 			}
+		}
+	}
+}
+
+// What learnt against some co-players is kept: the same who are called otherwise get the same
+// weights without a step more, and others get others.
+func TestBestResponsesAreLearntOnce(t *testing.T) {
+	cache := t.TempDir()
+	for _, where := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(where, cache)
+	}
+	l := &Lab{Reg: registry.New()}
+	of, err := l.GameWith("staghunt", []string{"game.horizon=8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := of.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func() (list []string) {
+		if err := filepath.WalkDir(cache, func(path string, d fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, "result.json") {
+				info, err := d.Info()
+				if err != nil {
+					return err
+				}
+				list = append(list, fmt.Sprint(path, info.ModTime()))
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	var first []string
+	for i, vs := range [][]string{{"wsls", "flee", "nh"}, {"wsls(ns,nh)", "flee", "nh"}, {"wsls", "flee", "ns"}} {
+		m, err := l.learnt(t.Context(), of, g, vs, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Name != learntName {
+			t.Errorf("it is called %s", m.Name)
+		}
+		now := kept()
+		switch i {
+		case 0:
+			first = now
+		case 1:
+			if !slices.Equal(now, first) {
+				t.Errorf("the same co-players: learnt again, %v beside %v", now, first)
+			}
+		case 2:
+			if len(now) != 2 {
+				t.Errorf("other co-players: %v is kept", now)
+			}
+		}
+	}
+}
+
+// Of co-players with many states fewer starts are solved, so that each costs the same.
+func TestLargeStartsAreFew(t *testing.T) {
+	l := &Lab{Reg: registry.New()}
+	of, err := l.GameWith("staghunt", []string{"game.stags=2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := of.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &adapting{Lab: l, Adapt: prepare.DefaultAdapt(), turns: make(chan struct{}, 1)}
+	for text, want := range map[string]struct {
+		exact bool
+		least int
+		most  int
+	}{"go(stag)": {true, 128, 128}, "if(waits(stag),go(stag,last,nh),go(hare,last,random))": {true, 8, 100}, "noisy(nh)": {false, 0, 0}} {
+		p := part{vs: []string{text, text, text}}
+		if err := c.closed(t.Context(), g, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.exact != want.exact || p.starts < want.least || p.starts > want.most {
+			t.Errorf("%s: exact %v, %d starts; want %v", text, p.exact, p.starts, want)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type Breed struct {
 
 	set    []string
 	apart  bool // each agent has a network of its own, as its mind asks for
+	latest bool // no checkpoint but the latest is kept
 	single bool // only the game's first goal is rewarded
 }
 
@@ -312,7 +313,9 @@ func (l *Lab) breedSpec(c prepare.Zoo, at Site, b Breed) (spec.Spec, error) {
 		s.Train.Steps = c.Steps
 	}
 	s.Eval.Episodes = min(s.Eval.Episodes, 500)
-	s.Train.Save, s.Train.KeepEvery = max(1, s.Train.Steps/zooSaves), 1
+	if s.Train.Save, s.Train.KeepEvery = max(1, s.Train.Steps/zooSaves), 1; b.latest {
+		s.Train.KeepEvery, s.Train.Keep = 0, 1
+	}
 	_, err = s.Resolve()
 	return s, cmp.Or(s.Validate(), err)
 }

@@ -42,13 +42,14 @@ func (c about) say(a *app, name string, of func(game.Game) (fmt.Stringer, error)
 
 type strangersListCmd struct {
 	about
-	Split string `help:"train, validation or test; none: all." placeholder:"SPLIT"`
-	Zoo   string `help:"Folder of hop zoo train, whose members are listed too." placeholder:"DIR"`
+	Split    string   `help:"train, validation or test; none: all." placeholder:"SPLIT"`
+	LeaveOut []string `help:"Words, bots or things: who is made with one of them is not listed." placeholder:"WORD,..."`
+	Zoo      string   `help:"Folder of hop zoo train, whose members are listed too." placeholder:"DIR"`
 }
 
 func (c strangersListCmd) Run(a *app) error {
 	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) {
-		list, err := lab.Strangers(g, c.Split)
+		list, err := lab.Strangers(g, c.Split, c.LeaveOut)
 		if err != nil || c.Zoo == "" {
 			return list, err
 		}

@@ -50,6 +50,7 @@ var Checks = []Check{
 	{"text", "a state that can be read from text comes back whole", checkText},
 	{"allocations", "after New nothing allocates", checkAllocations},
 	{"bots", "bots act legally and as often as they say", checkBots},
+	{"reads", "bots act by nothing that they do not say they read", checkReads},
 	{"permutation", "relabelling the seats relabels the outcome and changes nothing else", checkPermutation},
 	{"seats", "under equal play no seat earns more than another", checkSeats},
 	{"goroutines", "a Game serves several goroutines at once; run with -race", checkGoroutines},

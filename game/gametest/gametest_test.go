@@ -36,6 +36,7 @@ var faults = map[string][]string{
 		"a bot acts illegally", "a bot acts otherwise than it says", "a bot changes the state",
 		"a bot's probabilities sum to two", "a bot gives chances to illegal actions",
 	},
+	"reads":       {"a bot acts by what it does not say"},
 	"permutation": {"the lowest seat takes it all"},
 	"seats":       {"the lowest seat takes it all", "seat 0 starts on a berry"},
 	"goroutines":  {"one goroutine at a time"},

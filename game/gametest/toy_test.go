@@ -111,6 +111,19 @@ func (st *toyState) Reset(r *rng.Rand) {
 	}
 }
 
+func (st *toyState) Key(dst *game.Key, _ game.Reads) bool {
+	*dst = game.Key{Clock: uint32(st.t)}
+	for c, berry := range st.berries {
+		if berry {
+			dst.Left |= 1 << c
+		}
+	}
+	for s, p := range st.pos {
+		dst.Seats[s] = game.SeatKey(int16(p), 0, st.last[s])
+	}
+	return true
+}
+
 func (st *toyState) Alive(s game.Seat) bool {
 	return st.pos[s] != nowhere && (!st.over || st.has("alive once over"))
 }
@@ -363,6 +376,8 @@ type lefty struct{ g *toy }
 
 func (lefty) Name() string { return "lefty" }
 
+func (lefty) Reads() game.Reads { return 0 }
+
 func (b lefty) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
 	toss := r.Float32()
 	h := st.(*toyState)
@@ -397,6 +412,11 @@ func (b lefty) Probs(st game.State, s game.Seat, dst []float32) {
 		dst[stay] = 1
 	}
 	switch b.g.fault {
+	case "a bot acts by what it does not say":
+		if h.last[s] == stay {
+			clear(dst)
+			dst[stay] = 1
+		}
 	case "a bot's probabilities sum to two":
 		dst[stay]++
 	case "a bot gives chances to illegal actions":

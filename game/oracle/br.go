@@ -80,11 +80,12 @@ type BR struct {
 	// episode also goes on when the focal seat has left.
 	end func(st game.State) float64
 
-	ctx     context.Context // nil: nothing ends it
-	most    int             // states of a table; 0: any number
-	polled  int             // states met since ctx was last asked
-	stopped error           // ctx's; the table then holds nonsense
-	levels  []*level        // by steps from the state that was asked about
+	ctx     context.Context             // nil: nothing ends it
+	most    struct{ states, steps int } // of a table; 0: any number
+	steps   int                         // played for this table
+	polled  int                         // states met since ctx was last asked
+	stopped error                       // ctx's; the table then holds nonsense
+	levels  []*level                    // by steps from the state that was asked about
 	table   table
 }
 
@@ -96,6 +97,7 @@ type level struct {
 	rewards []float32
 	probs   [][]float64 // [seats][actions]
 	legal   []bool
+	key     game.Key
 }
 
 // NewBR returns a solver with the given discount per step. It refuses games
@@ -119,8 +121,15 @@ func NewBR(g game.Game, discount float64) (*BR, error) {
 // Value and Q then return an error, now and from there on. A start against several who play at
 // random may take hours; a number of states ends it by its inputs alone, where a clock would not.
 func (b *BR) Until(ctx context.Context, states int) {
-	b.ctx, b.most = ctx, states
+	b.ctx, b.most.states = ctx, states
 }
+
+// Within bounds the steps of the rules that it plays for an episode and a team, as Until does the
+// states: what a state takes differs a hundredfold, by how many things the others may do.
+func (b *BR) Within(steps int) { b.most.steps = steps }
+
+// Steps returns how many it has played since the episode or the team last changed.
+func (b *BR) Steps() int { return b.steps }
 
 // States returns how many states the table holds: those met since the episode or
 // the team last changed.
@@ -179,7 +188,7 @@ func (b *BR) begin(st game.State, focal game.Seat, names []string) error {
 	}
 	if changed || key.Episode != b.episode || key.Episode == 0 {
 		b.table.reset()
-		b.episode = key.Episode
+		b.episode, b.steps = key.Episode, 0
 	}
 	return nil
 }
@@ -257,9 +266,9 @@ func (b *BR) value(d int) float64 {
 	if solo, ok := l.st.(game.Solitary); ok && b.end == nil && b.alone(l.st) {
 		return solo.Alone(b.focal, b.discount)
 	}
-	var key game.Key
-	l.keyed.Key(&key, b.reads)
-	b.sort(&key)
+	key := &l.key
+	l.keyed.Key(key, b.reads)
+	b.sort(key)
 	k := slotKey{cells: pack(key.Seats[:4]), more: pack(key.Seats[4:]), left: key.Left, clock: key.Clock}
 	if v, ok := b.table.get(&k); ok {
 		return v
@@ -328,6 +337,7 @@ func (b *BR) joint(d, s int, p float64) float64 {
 		next := b.levels[d+1]
 		next.st.CopyFrom(l.st)
 		next.st.Step(l.acts, next.rewards, nil)
+		b.steps++
 		return p * (float64(next.rewards[b.focal]) + b.discount*b.value(d+1))
 	}
 	sum := 0.
@@ -362,8 +372,11 @@ func pack(seats []uint16) uint64 {
 
 // ended asks the context, once in so many states, and counts those that are known.
 func (b *BR) ended() bool {
-	if b.most > 0 && b.table.used >= b.most && b.stopped == nil {
-		b.stopped = fmt.Errorf("oracle: best responses: more than %d states can follow", b.most)
+	if b.most.states > 0 && b.table.used >= b.most.states && b.stopped == nil {
+		b.stopped = fmt.Errorf("oracle: best responses: more than %d states can follow", b.most.states)
+	}
+	if b.most.steps > 0 && b.steps >= b.most.steps && b.stopped == nil {
+		b.stopped = fmt.Errorf("oracle: best responses: more than %d steps can follow", b.most.steps)
 	}
 	if b.polled++; b.ctx != nil && b.polled&1023 == 0 && b.stopped == nil {
 		b.stopped = b.ctx.Err()
@@ -371,11 +384,19 @@ func (b *BR) ended() bool {
 	return b.stopped != nil
 }
 
-// table holds the values of the states met.
+// table holds the values of the states met, those of one moment together: what follows a state
+// is looked up in memory that is near.
 type table struct {
+	moments [32]moments // by the clock, modulo their number
+	used    int
+	gen     uint32
+}
+
+// moments holds the values of states at some moments.
+type moments struct {
 	slots []slot
 	used  int
-	gen   uint32
+	gen   uint32 // of used
 }
 
 type slotKey struct {
@@ -391,39 +412,51 @@ type slot struct {
 
 // reset forgets all values.
 func (t *table) reset() {
-	if t.slots == nil {
-		t.slots = make([]slot, 1<<12)
-	}
 	t.gen++
 	t.used = 0
 }
 
+// at returns the moments of a key.
+func (t *table) at(k *slotKey) *moments {
+	m := &t.moments[k.clock%uint32(len(t.moments))]
+	if m.slots == nil {
+		m.slots = make([]slot, 1<<7)
+	}
+	if m.gen != t.gen {
+		m.gen, m.used = t.gen, 0
+	}
+	return m
+}
+
 // find returns the slot of a key, or the free one where it belongs.
-func (t *table) find(k *slotKey) *slot {
-	mask := len(t.slots) - 1
-	h := (k.cells ^ k.left*0x9e3779b97f4a7c15 ^ k.more*0xc2b2ae3d27d4eb4f ^ uint64(k.clock)*0xff51afd7ed558ccd) * 0xd6e8feb86659fd93
+func (m *moments) find(k *slotKey) *slot {
+	mask := len(m.slots) - 1
+	h := k.cells*0xd6e8feb86659fd93 ^ k.left*0x9e3779b97f4a7c15 ^ k.more*0xc2b2ae3d27d4eb4f ^ uint64(k.clock)*0xff51afd7ed558ccd
+	h = (h ^ h>>32) * 0xd6e8feb86659fd93 // places of late seats are high bits, which a product alone leaves there
 	for at := int(h>>32) & mask; ; at = (at + 1) & mask {
-		if s := &t.slots[at]; s.gen != t.gen || s.slotKey == *k {
+		if s := &m.slots[at]; s.gen != m.gen || s.slotKey == *k {
 			return s
 		}
 	}
 }
 
 func (t *table) get(k *slotKey) (float64, bool) {
-	s := t.find(k)
+	s := t.at(k).find(k)
 	return s.value, s.gen == t.gen
 }
 
 func (t *table) put(k *slotKey, value float64) {
-	if 2*t.used >= len(t.slots) {
-		old := t.slots
-		t.slots = make([]slot, 2*len(old))
+	m := t.at(k)
+	if 2*m.used >= len(m.slots) {
+		old := m.slots
+		m.slots = make([]slot, 2*len(old))
 		for i := range old {
 			if s := &old[i]; s.gen == t.gen {
-				*t.find(&s.slotKey) = *s
+				*m.find(&s.slotKey) = *s
 			}
 		}
 	}
-	*t.find(k) = slot{*k, t.gen, value}
+	*m.find(k) = slot{*k, t.gen, value}
+	m.used++
 	t.used++
 }

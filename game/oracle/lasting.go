@@ -49,8 +49,8 @@ const (
 )
 
 // NewLasting solves for the long run against co-players, who sit behind the focal seat 0, from
-// so many starts, with at most so many states each.
-func NewLasting(ctx context.Context, g game.Game, others []string, starts, states int, key rng.Key) (*Lasting, error) {
+// so many starts, with at most so many steps of the rules each.
+func NewLasting(ctx context.Context, g game.Game, others []string, starts, steps int, key rng.Key) (*Lasting, error) {
 	br, err := NewBR(g, 1)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,8 @@ func NewLasting(ctx context.Context, g game.Game, others []string, starts, state
 	if len(others) != g.Spec().Seats-1 {
 		return nil, fmt.Errorf("oracle: best responses in the long run: %d co-players for %d seats", len(others), g.Spec().Seats-1)
 	}
-	br.Until(ctx, states)
+	br.Until(ctx, 0)
+	br.Within(steps)
 	l := &Lasting{g: g, br: br, texts: append([]string{""}, others...), nodes: map[string]*node{}}
 	first := make([][]uint16, len(l.texts))
 	for s, name := range l.texts[1:] {

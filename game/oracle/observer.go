@@ -21,6 +21,7 @@ type Observer struct {
 	// one before, so that what was found out holds on; nil: they never are.
 	Same func(episode int) bool
 
+	beside  *Observer // has looked at what this one would look at; nil: nobody has
 	others  []agent.ID
 	types   []game.Policy
 	names   []string  // words for what they may be after: the game's goals, then RandomWord
@@ -68,6 +69,15 @@ func policies(g game.Game, bots []string) (list []game.Policy, err error) {
 	return list, nil
 }
 
+// Forgetful returns an observer who knows the same and begins anew in every episode. It looks
+// where o has looked, so o must see every slot before it.
+func (o *Observer) Forgetful() *Observer {
+	n := *o
+	n.Same, n.beside, n.post, n.there = nil, o, slices.Clone(o.post), slices.Clone(o.there)
+	n.probs, n.goal = slices.Clone(o.probs), slices.Clone(o.goal)
+	return &n
+}
+
 // See takes in what was played since the last slot, then env n as it is now.
 func (o *Observer) See(v *rollout.View, n int) {
 	if v.Start[v.Moment(v.T, n)] {
@@ -80,6 +90,12 @@ func (o *Observer) See(v *rollout.View, n int) {
 		}
 		seat := game.Seat(v.Seat[v.Slot(a, v.T, n)])
 		if o.there[j] = v.Alive[v.Slot(a, v.T, n)]; !o.there[j] {
+			continue
+		}
+		if b := o.beside; b != nil {
+			copy(o.probs[j*k*o.actions:(j+1)*k*o.actions], b.probs[j*k*o.actions:])
+			copy(o.goal[j*k:(j+1)*k], b.goal[j*k:])
+			o.named = b.named
 			continue
 		}
 		for i, p := range o.types {

@@ -51,6 +51,7 @@ func TestTheObserverFollowsBayesRule(t *testing.T) {
 		o, err := oracle.NewObserver(g, []string{"alld", "random"}, []agent.ID{1})
 		must(t, err)
 		o.Same = tc.same
+		forgetful := o.Forgetful()
 		e, err := rollout.New(rollout.Config{Game: g, Envs: 1, Key: rng.New(1), Workers: 1})
 		must(t, err)
 		mine, err := rollout.NewBots(g, "allc", 1)
@@ -58,8 +59,13 @@ func TestTheObserverFollowsBayesRule(t *testing.T) {
 		other, err := rollout.NewBots(g, "alld", 1)
 		must(t, err)
 		slot, probs := 0, make([]float64, 2)
-		players := []rollout.Player{&onlooker{mine, o, func(*rollout.View, int) {
-			want := tc.want[slot]
+		players := []rollout.Player{&onlooker{mine, o, func(v *rollout.View, n int) {
+			want := within[slot%2]
+			forgetful.See(v, n)
+			if forgetful.Predict(probs, 0); math.Abs(probs[1]-(1+want)/2) > 1e-6 {
+				t.Errorf("who forgets beside one who %s, slot %d: expects %v, want %v for defecting", tc.name, slot, probs, (1+want)/2)
+			}
+			want = tc.want[slot]
 			o.Predict(probs, 0)
 			names, goals := o.InWords(0)
 			if math.Abs(probs[1]-(1+want)/2) > 1e-6 || math.Abs(probs[0]+probs[1]-1) > 1e-6 {

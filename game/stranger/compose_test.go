@@ -206,7 +206,7 @@ var sums = map[string]string{
 	"staghunt/validation@1":  "60 6d8e336aacba6ad8",
 }
 
-var update = flag.Bool("update", false, "write the lists")
+var write = flag.Bool("write", false, "write the lists")
 
 // The lists are what is composed, and each has the sum of its version: whoever changes one makes
 // another version.
@@ -220,7 +220,7 @@ func TestListsAreComposed(t *testing.T) {
 				c.rounds()
 			}
 			file := fmt.Sprintf("lists/%s-%s-%d.txt", name, split, stranger.Version)
-			if *update {
+			if *write {
 				if err := os.WriteFile(file, []byte(strings.Join(c.list, "\n")+"\n"), 0o644); err != nil {
 					t.Fatal(err)
 				}

@@ -74,6 +74,34 @@ func List(g game.Game, split Split) (name string, list []string, err error) {
 	return fmt.Sprintf("%s/%s@%d", l.Game, split, Version), strings.Fields(string(text)), nil
 }
 
+// Without returns those of a list who are made with none of some words, whether of the language,
+// bots or things. It is an error if one of the words occurs in no list of the game.
+func Without(g game.Game, list, words []string) (left []string, err error) {
+	uses := func(text, word string) bool {
+		return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("(),", r) }), word)
+	}
+	for _, word := range words {
+		known := false
+		for _, split := range Splits {
+			_, all, err := List(g, split)
+			if err != nil {
+				return nil, err
+			}
+			known = known || slices.ContainsFunc(all, func(text string) bool { return uses(text, word) })
+		}
+		if !known {
+			return nil, fmt.Errorf("stranger: no stranger of %s is made with %q; hop strangers words lists what they are made with",
+				game.Label(g), word)
+		}
+	}
+	for _, text := range list {
+		if !slices.ContainsFunc(words, func(w string) bool { return uses(text, w) }) {
+			left = append(left, text)
+		}
+	}
+	return left, nil
+}
+
 // Parse reads the name of a split, with or without its version.
 func Parse(text string) (Split, error) {
 	name, version, versioned := strings.Cut(text, "@")

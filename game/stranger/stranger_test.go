@@ -2,12 +2,14 @@ package stranger_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/snowdrift"
@@ -135,6 +137,55 @@ func TestAPopulationIsSpreadOverASplit(t *testing.T) {
 		if _, err := stranger.Population(games()["staghunt"], []string{wrong}); err == nil {
 			t.Errorf("%s is taken", wrong)
 		}
+	}
+}
+
+// Nobody of a list acts by what it does not say it reads: best responses would be wrong. Every
+// word is asked in three co-players.
+func TestStrangersReadWhatTheySay(t *testing.T) {
+	for name, g := range games() {
+		var bots []game.Policy
+		asked := map[string]int{}
+		for _, split := range stranger.Splits {
+			_, list, err := stranger.List(g, split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range list {
+				p, rare := made(g.Language().Parse(text)), false
+				for _, w := range p.(interface{ Words() []string }).Words() {
+					asked[w]++
+					rare = rare || asked[w] <= 3
+				}
+				if rare {
+					bots = append(bots, p)
+				}
+			}
+		}
+		err := gametest.Reads(g, bots)
+		if why, ok := err.(gametest.DoesNotApply); ok {
+			t.Logf("%s: %s", name, string(why))
+		} else if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Who is made with a word that is left out is left out, and nobody else: ns is in no tens.
+func TestWordsAreLeftOut(t *testing.T) {
+	g := games()["staghunt"]
+	list := []string{"go(stag,last,nh)", "slow(ns,2)", "if(waits(stag),ns,nh)", "flee"}
+	for words, want := range map[string]string{
+		"": "go(stag,last,nh) slow(ns,2) if(waits(stag),ns,nh) flee", "nh": "slow(ns,2) flee", "waits,slow": "go(stag,last,nh) flee",
+		"stag": "slow(ns,2) flee", "last": "slow(ns,2) if(waits(stag),ns,nh) flee",
+	} {
+		left, err := stranger.Without(g, list, strings.FieldsFunc(words, func(r rune) bool { return r == ',' }))
+		if got := strings.Join(left, " "); err != nil || got != want {
+			t.Errorf("without %s: %s (%v), want %s", words, got, err, want)
+		}
+	}
+	if _, err := stranger.Without(g, list, []string{"n"}); err == nil {
+		t.Error("a word that nobody is made with can be left out")
 	}
 }
 

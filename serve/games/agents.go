@@ -159,7 +159,7 @@ func (s *Server) strangers(args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := lab.Strangers(g, of.Split)
+	list, err := lab.Strangers(g, of.Split, nil)
 	return map[string]any{"strangers": list}, err
 }
 

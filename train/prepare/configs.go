@@ -212,6 +212,8 @@ type Adapt struct {
 	VS        []string     `yaml:"vs" doc:"the co-players, one for each other seat or one for all: bots, texts of the game's language, members or kinds of the zoo, RUN#AGENT, played:FOLDER, or a policy in Python, py:MODULE:FUNCTION or FILE.onnx" unit:"WHO"`
 	Trios     string       `yaml:"trios" doc:"several trios: six for the six of bots; or trios separated by spaces" unit:"six"`
 	Strangers string       `yaml:"strangers" doc:"the co-players of a split in place of those: as many of each as there are other seats; train, validation or test" unit:"test"`
+	LearnBest bool         `yaml:"learn_best" doc:"where a best response cannot be solved, also let a PPO learn against these very co-players, ten seconds of a core and more for each; kept in the user's cache"`
+	LeaveOut  []string     `yaml:"leave_out" doc:"strangers that are made with one of these words, bots or things are not met" unit:"WORD"`
 	Some      int          `yaml:"some" doc:"so many of the strangers, evenly spread over their list; 0: all" range:"0.."`
 	Then      []string     `yaml:"then" doc:"who takes the co-players' places later" unit:"WHO"`
 	AtEpisode int          `yaml:"at_episode" doc:"the first episode with those of then" range:"1.."`
@@ -247,6 +249,9 @@ func (c *Adapt) Validate() error {
 	if said != 1 {
 		errs = append(errs, config.Bad("trios", c.Trios,
 			"several trios, such as six; or the co-players in vs; or a split of strangers; one of the three"))
+	}
+	if len(c.LeaveOut) > 0 && c.Strangers == "" {
+		errs = append(errs, config.Bad("leave_out", c.LeaveOut, "a split of strangers, of which some are left out"))
 	}
 	return errors.Join(errs...)
 }

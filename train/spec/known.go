@@ -26,15 +26,22 @@ type Acquaintance struct {
 	Partner  bool     // it is a partner in their search: a script, or whom the response network learnt to answer
 }
 
-// Known returns whom the run's agents know: bots and members of a zoo by name, frozen
-// agents as RUN#AGENT.
+// Known returns whom the run's agents know: bots by their name in one form (game.Called),
+// members of a zoo by name, frozen agents as RUN#AGENT.
 // Of the data behind a model that stands in a folder only what is still there counts;
 // what is there must be as it was written.
 func (s *Spec) Known() (map[string]Acquaintance, error) {
 	known := map[string]Acquaintance{}
+	g, err := s.Game.Peek()
+	if err != nil {
+		return nil, err
+	}
 	note := func(names []string, add func(*Acquaintance)) {
 		for _, name := range names {
 			if name != "learn" && name != "past" {
+				if g != nil {
+					name = game.Called(g, name)
+				}
 				a := known[name]
 				add(&a)
 				known[name] = a
@@ -58,7 +65,7 @@ func (s *Spec) Known() (map[string]Acquaintance, error) {
 	for _, sw := range s.Train.Switch {
 		met("its team", sw.To)
 	}
-	recorded, answered, err := s.modelled()
+	recorded, answered, err := s.modelled(g)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +104,7 @@ func (s *Spec) spelled(known map[string]Acquaintance) (map[string]Acquaintance, 
 // modelled returns who played in the data that the run's models learnt from, in the
 // stages before the training and behind models that stand in folders, and whom the
 // response network learnt to answer.
-func (s *Spec) modelled() (names, answered []string, err error) {
-	g, err := s.Game.Peek()
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *Spec) modelled(g game.Game) (names, answered []string, err error) {
 	for _, st := range s.Prepare {
 		switch c := st.Config.(type) {
 		case *prepare.Collect:

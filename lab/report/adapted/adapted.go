@@ -54,6 +54,7 @@ type Row struct {
 	// response, -1 if not within BackWithin; BackCI is over lives.
 	Back   *int            `json:"back_after,omitempty"`
 	BackCI *stats.Interval `json:"back_after_ci,omitempty"`
+	Watch  string          `json:"-"` // the command that shows it
 }
 
 // BackWithin is how many episodes after a change an agent may take to be back.

@@ -42,6 +42,8 @@ type Accuracy struct {
 	BySeed         []stats.Number `json:"by_seed"`
 	ByEpisode      []stats.Number `json:"by_episode"`
 	LimitByEpisode []stats.Number `json:"limit_by_episode,omitempty"`
+
+	CE, LimitCE stats.Number `json:"-"` // -ln of what was held of the action that was played, mean over steps
 }
 
 // BySteps is what was held by step of an episode. Its arrays end where few lives got.

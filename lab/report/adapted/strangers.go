@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/stats"
@@ -15,16 +16,19 @@ import (
 // Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random
 // play is nearly as good as anything, a plain ratio is noise.
 type Strangers struct {
-	Agent   string   `json:"agent"`
-	Split   string   `json:"split"`
-	Sum     string   `json:"sum"`           // of the split's list
-	Of      int      `json:"of"`            // co-players in the split
-	Zoo     []string `json:"zoo,omitempty"` // members of a zoo among them
-	N       int      `json:"n"`             // of them met
-	Known   int      `json:"known"`
-	Optimum float64  `json:"optimum"` // the most that a best response earns among any of them
-	Safe    float64  `json:"safe"`    // what a script is sure of
-	SafeBy  string   `json:"safe_by"`
+	Agent     string   `json:"agent"`
+	Split     string   `json:"split"`
+	Sum       string   `json:"sum"`                // of the split's list
+	Of        int      `json:"of"`                 // co-players in the split
+	Zoo       []string `json:"zoo,omitempty"`      // members of a zoo among them
+	N         int      `json:"n"`                  // of them met
+	Exact     int      `json:"exact"`              // of these, whose best response is exact
+	LeftOut   []string `json:"left_out,omitempty"` // words: who is made with one of them is not met
+	LearnBest bool     `json:"learn_best"`         // where none is exact, a PPO learnt against it is a candidate
+	Known     int      `json:"known"`
+	Optimum   float64  `json:"optimum"` // the most that a best response earns among any of them
+	Safe      float64  `json:"safe"`    // what a script is sure of
+	SafeBy    string   `json:"safe_by"`
 
 	Median      stats.Number   `json:"median"`
 	MedianCI    stats.Interval `json:"median_ci"` // over seeds
@@ -63,8 +67,21 @@ type Met struct {
 	CI           stats.Interval `json:"normalised_ci"` // over seeds
 	Ratio        stats.Number   `json:"ratio"`         // 1 - regret / (best response - random)
 	Seeds        []float64      `json:"seeds"`         // normalised, by seed
+	Read         *Read          `json:"read,omitempty"`
+	Watch        string         `json:"watch"` // the command that shows an episode
 
 	curve []float64
+}
+
+// Read is how well what a stranger does was foreseen, by the agent and by the Bayes observer, who
+// knows all co-players of the split that remember nothing but not which of them it is. What a
+// stranger does that remembers, he does not know.
+type Read struct {
+	Steps    int          `json:"steps"`
+	Accuracy float64      `json:"accuracy"` // the share at which the likeliest action was played
+	LogP     stats.Number `json:"log_likelihood"`
+	Limit    stats.Number `json:"limit"`
+	LimitLog stats.Number `json:"limit_log_likelihood"`
 }
 
 // episodes are those at which regret is shown.
@@ -76,7 +93,12 @@ func (s *Strangers) span(best, random float64) float64 { return max(best-random,
 // Add takes in how it did among one.
 func (s *Strangers) Add(r *Row) {
 	m := Met{Name: r.VS[0], Known: r.Known, Score: r.Score, BestResponse: r.BestResponse, By: r.BestName, Random: r.Random, Safe: s.Safe,
-		Ratio: r.Normalised, curve: r.Episodes}
+		Ratio: r.Normalised, Watch: r.Watch, curve: r.Episodes}
+	for _, x := range r.Reading {
+		if a := x.Action; a != nil {
+			m.Read = &Read{Steps: a.Steps, Accuracy: a.Accuracy, LogP: -a.CE, Limit: a.Limit, LimitLog: -a.LimitCE}
+		}
+	}
 	m.Normalised = 1 - r.Regret/s.span(r.BestResponse, r.Random)
 	var over stats.Acc
 	for i, x := range r.Seeds {
@@ -108,6 +130,9 @@ func (s *Strangers) Finish() {
 		all = append(all, m.Normalised)
 		if m.Known {
 			s.Known++
+		}
+		if strings.HasPrefix(m.By, "exact") {
+			s.Exact++
 		}
 		if m.Score < m.Random {
 			random++
@@ -194,16 +219,43 @@ func (t *Table) met() (heads []string, cells [][]string) {
 	heads = []string{"stranger", "best response", "random"}
 	for _, s := range t.Strangers {
 		heads = append(heads, runName(s.Agent)+", normalised (95 %)")
+		if s.reads() {
+			heads = append(heads, "actions foreseen, by the observer", "log likelihood, the observer's")
+		}
 	}
+	heads = append(heads, "watch")
 	for _, m := range t.Strangers[0].Rows {
 		line := []string{m.Name, fixed(m.BestResponse, 3) + ", " + m.By, fixed(m.Random, 3)}
 		for _, s := range t.Strangers {
 			i := slices.IndexFunc(s.Rows, func(o Met) bool { return o.Name == m.Name })
 			line = append(line, fixed(s.Rows[i].Normalised, 2)+bounds(s.Rows[i].CI, 2))
+			if s.reads() {
+				line = append(line, s.Rows[i].Read.cells()...)
+			}
 		}
+		line = append(line, m.Watch)
 		cells = append(cells, line)
 	}
 	return heads, cells
+}
+
+// reads reports whether the agent says what it expects others to do.
+func (s *Strangers) reads() bool {
+	return slices.ContainsFunc(s.Rows, func(m Met) bool { return m.Read != nil })
+}
+
+// cells are what a table says of it.
+func (r *Read) cells() []string {
+	if r == nil {
+		return make([]string, 2)
+	}
+	two := func(x, limit float64) string {
+		if math.IsNaN(limit) {
+			return fixed(x, 2)
+		}
+		return fixed(x, 2) + ", " + fixed(limit, 2)
+	}
+	return []string{two(r.Accuracy, float64(r.Limit)), two(float64(r.LogP), float64(r.LimitLog))}
 }
 
 // dots draws every stranger as a dot, each agent's sorted by how well it does.
@@ -246,10 +298,17 @@ func (t *Table) lost() *plot.Figure {
 // strangerWords says what was done.
 func (t *Table) strangerWords() string {
 	s := t.Strangers[0]
+	without, learnt := "", "none of them a PPO learnt against the stranger (--learn-best)"
+	if len(s.LeftOut) > 0 {
+		without = ", without those that are made with " + strings.Join(s.LeftOut, ", ")
+	}
+	if s.LearnBest {
+		learnt = "a PPO learnt against the stranger among them"
+	}
 	return fmt.Sprintf("One agent lives among as many of a stranger as there are other seats, for %s env steps; scored are "+
 		"the episodes that "+
-		"end in the last %s. %d of the %d co-players of %s. Intervals (95 %%): %s.", plot.Thousands(t.Steps), plot.Thousands(t.Last), s.N, s.Of,
-		s.Split, t.Over())
+		"end in the last %s. %d of the %d co-players of %s%s. Of %d the best response is exact, of the others the best of candidates, %s. "+
+		"Intervals (95 %%): %s.", plot.Thousands(t.Steps), plot.Thousands(t.Last), s.N, s.Of, s.Split, without, s.Exact, learnt, t.Over())
 }
 
 const strangerLegend = "Normalised is 1 - regret / max(best response - random, a fifth of the optimum): where random play " +
@@ -257,7 +316,9 @@ const strangerLegend = "Normalised is 1 - regret / max(best response - random, a
 	"anything a plain ratio is noise; both are in adapt.json. Exact: the oracle's value of the very starts that were scored; " +
 	"exact in the long " +
 	"run: of those who remember episodes, what the best response earns an episode for ever; else the best of the game's " +
-	"scripts, planners and " +
-	"the zoo's best response. Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
+	"scripts, planners, " +
+	"the zoo's best response and, if asked for, a PPO that learnt against this very stranger. Foreseen: the share of its " +
+	"steps that the agent held for likeliest, and the observer's, who knows all co-players of the split that remember nothing. " +
+	"Safe: the most that a script of the game is sure of, whichever of the game's bots it meets. " +
 	"Median and worst " +
 	"decile are over strangers, their intervals over seeds."

@@ -1,0 +1,37 @@
+package adapted
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hop-marl/hop/num/stats"
+)
+
+// A stranger's row says how it was read beside the observer, and how to watch it, and so does
+// the table; of one who remembers, the observer says nothing.
+func TestStrangersRowsSayHowTheyWereRead(t *testing.T) {
+	nan := stats.Number(math.NaN())
+	row := func(name string, limit, ce stats.Number) *Row {
+		return &Row{Run: "reader", VS: []string{name, name}, Watch: "hop play " + name,
+			Measured: Measured{BestResponse: 1, Score: .5, Regret: .5},
+			Reading:  []Reading{{Name: name, Action: &Accuracy{Steps: 9, Accuracy: .25, Limit: limit, CE: 1.5, LimitCE: ce}}}}
+	}
+	s := &Strangers{Agent: "reader", Optimum: 1}
+	s.Add(row("flee", .75, .5))
+	s.Add(row("wsls", nan, nan))
+	s.Finish()
+	r := s.Rows[0].Read
+	if r == nil || r.Steps != 9 || r.Accuracy != .25 || r.LogP != -1.5 || r.Limit != .75 || r.LimitLog != -.5 {
+		t.Errorf("read as %+v", r)
+	}
+	heads, cells := (&Table{Strangers: []*Strangers{s}}).met()
+	for i, want := range []string{
+		"flee | 1.000,  | 0.000 | 0.50 (no interval) | 0.25, 0.75 | -1.50, -0.50 | hop play flee",
+		"wsls | 1.000,  | 0.000 | 0.50 (no interval) | 0.25 | -1.50 | hop play wsls",
+	} {
+		if got := strings.Join(cells[i], " | "); got != want || len(cells[i]) != len(heads) {
+			t.Errorf("%s under %d heads, want %s", got, len(heads), want)
+		}
+	}
+}
