@@ -6,11 +6,11 @@ import "math"
 // refutes what was expected of it: after a handful of episodes in which it earned less on average,
 // by more than chance and by more than a tenth, what each answer has really earned decides.
 //
-// From then on it is UCB with the spread of the returns that were seen in place of their range: of
-// n episodes an answer that is worse by a gap gets at most about 2 (spread / gap)^2 ln n, so
-// whatever the others do, no more is lost against the best of the answers than the sum over the
-// worse ones of 2 spread^2 ln n / gap, and the episodes until the first was refuted. Old episodes
-// count for less, because others change.
+// From then on it is UCB with the spread of each answer's returns in place of their range: of n
+// episodes an answer that is worse by a gap gets at most about 2 (spread / gap)^2 ln n, so whatever
+// the others do, no more is lost against the best of the answers than the sum over the worse ones
+// of 2 spread^2 ln n / gap, and the episodes until the first was refuted. Old episodes count for
+// less, because others change.
 type Guard struct {
 	arms    []arm
 	short   arm     // what the first answer earned less what was expected, in its episodes
@@ -26,7 +26,8 @@ type Guard struct {
 type arm struct{ n, mean, squares float64 }
 
 const (
-	memory  = 0.985 // weight that is left of an episode with the next one
+	memory  = 0.995 // weight that is left of an episode with the next one
+	recent  = 0.97  // and of those of the first answer, which may read the others better by now
 	enough  = 5     // episodes before anything is refuted
 	chance  = 3     // standard errors that are no longer chance
 	matters = 0.1   // share of what was expected that is worth a search for something else
@@ -47,11 +48,12 @@ func (g *Guard) Foresee(x float64) { g.hoped, g.said = x, true }
 // Earned notes what this episode's answer earned, and chooses the next one's.
 func (g *Guard) Earned(x float64) {
 	for i := range g.arms {
-		g.arms[i].fade()
+		g.arms[i].fade(memory)
 	}
+	g.arms[0].fade(recent / memory)
 	g.arms[g.now].add(x)
 	if g.now == 0 && g.said {
-		g.short.fade()
+		g.short.fade(recent)
 		g.short.add(x - g.hoped)
 		g.expects += (g.hoped - g.expects) / g.short.n
 		g.doubts = g.refuted()
@@ -80,17 +82,16 @@ func (g *Guard) pick() int {
 	if !g.doubts {
 		return 0
 	}
-	all, squares := 0., 0.
+	all, least := 0., matters*math.Abs(g.expects)
 	for _, a := range g.arms {
 		all += a.n
-		squares += a.squares
 	}
-	spread := max(math.Sqrt(squares/all), matters*math.Abs(g.expects))
 	best, at := math.Inf(-1), 0
 	for i, a := range g.arms {
 		if a.n == 0 {
 			return i
 		}
+		spread := max(math.Sqrt(a.squares/a.n), least)
 		if v := a.mean + spread*math.Sqrt(2*math.Log(all)/a.n); v > best {
 			best, at = v, i
 		}
@@ -99,7 +100,7 @@ func (g *Guard) pick() int {
 }
 
 // fade makes what is known count for less.
-func (a *arm) fade() { a.n, a.squares = a.n*memory, a.squares*memory }
+func (a *arm) fade(by float64) { a.n, a.squares = a.n*by, a.squares*by }
 
 // add takes in one more.
 func (a *arm) add(x float64) {
