@@ -19,7 +19,7 @@ type Config struct {
 	Envs       int       `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
 	Window     int       `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
 	Steps      int       `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
-	Brains     []int     `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,0,0] shared; empty: independent" range:"0..63"`
+	Brains     []int     `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,1,1] two and two, [0] one for all; empty: independent" range:"0..63"`
 	Team       []string  `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run, RUN#AGENT@STEP for an earlier age of it; empty: all learn"`
 	Switch     []Switch  `yaml:"switch" doc:"changes of the team during the run, each {at: STEP, agent: A, to: WHO}"`
 	Stages     []Stage   `yaml:"stages" doc:"a curriculum over the game's parameters, each {at: STEP, set: [game.FIELD=VALUE, ...]}; evaluation uses the true game"`
@@ -108,8 +108,8 @@ func Default() Config {
 func (c Config) Validate(seats int, goals []string) error {
 	errs := []error{config.Check(c)}
 	bad := func(path string, v any, want string) { errs = append(errs, config.Bad(path, v, want)) }
-	if n := len(c.Brains); n != 0 && n != seats {
-		bad("brains", c.Brains, fmt.Sprintf("one number for each of the %d agents, or none", seats))
+	if n := len(c.Brains); n > 1 && n != seats {
+		bad("brains", c.Brains, fmt.Sprintf("one number for each of the %d agents, one for all, or none", seats))
 	}
 	if n := len(c.Team); n != 0 && n != seats {
 		bad("team", c.Team, fmt.Sprintf("one name for each of the %d agents, or none", seats))

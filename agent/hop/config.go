@@ -232,8 +232,18 @@ func (c *Config) Imagines() error {
 	return nil
 }
 
+// For returns the settings for a game: without what needs a board where there is none.
+func (c Config) For(spec game.Spec) Config {
+	if c.Goals.Kind == "context" && len(spec.Obs.Planes) == 0 {
+		c.MOA.Frame, c.MOA.Distances = frame.Board, false
+	}
+	return c
+}
+
 // Fits says why the settings cannot be those of players of a game.
 func (c *Config) Fits(spec game.Spec) error {
+	of := c.For(spec)
+	c = &of
 	l, board := spec.Obs, len(spec.Obs.Planes) > 0
 	const hidden = " because game.view hides a part of the board and "
 	switch {
@@ -249,7 +259,7 @@ func (c *Config) Fits(spec game.Spec) error {
 		return config.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
 	case spec.View > 0 && c.Goals.Kind == "context":
 		return config.Bad("goals.kind", c.Goals.Kind, "another kind,"+hidden+"a sequence model learnt from what the others saw; or game.view 0")
-	case c.Goals.learnt() && (!board || l.Last == 0):
+	case c.Goals.learnt() && c.Goals.Kind != "context" && (!board || l.Last == 0):
 		return config.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
 	case c.Goals.Kind == "latent" && c.Goals.Gate >= 0 && len(vae.NewGate(frame.Layout(l), spec.Seats, 0).Prey) == 0:
 		return config.Bad("goals.gate", c.Goals.Gate, "-1, because "+spec.Name+" has nothing on its board that somebody could want")

@@ -69,6 +69,7 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 
 // newMind returns the mind of one agent of a brain.
 func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me agent.ID, scale float64, key rng.Key) (*Mind, error) {
+	c = c.For(g.Spec())
 	if b.Model.LSTM > 0 {
 		return nil, config.Bad("actor.lstm", b.Model.LSTM, "0, because a search evaluates single states")
 	}

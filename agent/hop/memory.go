@@ -42,7 +42,7 @@ func (c *Config) Memory(g game.Game, net actor.Config, size learner.Sizes) ([]le
 		hypotheses = 2
 	}
 	in := moa.NewInput(frame.Layout(spec.Obs), spec.Seats, spec.Actions, c.width(spec)+spec.Seats-1)
-	_, others, err := moa.Layers(c.MOA.Config, in)
+	_, others, err := moa.Layers(c.For(spec).MOA.Config, in)
 	if err != nil {
 		return nil, err
 	}

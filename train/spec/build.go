@@ -113,7 +113,10 @@ func (s *Spec) mindOf(seats int) ([]int, [][]agent.ID) {
 	number := map[int]int{}
 	for a := range seats {
 		name := a
-		if a < len(s.Train.Brains) {
+		switch n := len(s.Train.Brains); {
+		case n == 1: // for all
+			name = s.Train.Brains[0]
+		case a < n:
 			name = s.Train.Brains[a]
 		}
 		i, seen := number[name]

@@ -56,6 +56,9 @@ func (s *Spec) LearnsAs(a agent.ID) *Spec { return s.Learns(s.kindOf(int(a))) }
 
 // apart reports whether each agent of a kind has a brain of its own.
 func (s *Spec) apart(kind int) bool {
+	if len(s.Train.Brains) == 1 {
+		return false
+	}
 	for a, brain := range s.Train.Brains {
 		for b, other := range s.Train.Brains {
 			if a != b && brain == other && s.kindOf(a) == kind {
@@ -240,6 +243,9 @@ func (s *Spec) kindsTogether() error {
 			}
 		}
 	}
+	if len(s.Train.Brains) == 1 && len(s.Kinds) > 0 {
+		return config.Bad("train.brains", s.Train.Brains, "a number for each agent, because they are of different kinds (minds)")
+	}
 	names := s.KindNames(seatsOf(nil))
 	for i := -1; i < len(s.Kinds) && s.Train.Warm.Windows > 0 && len(s.Kinds) > 0; i++ {
 		m := s.Learns(i).Mind
@@ -348,7 +354,7 @@ func (s *Spec) makeMinds(g game.Game, key rng.Key, saved *safetensors.File, agen
 	minds := make([]learner.Mind, len(agents))
 	for kind := -1; kind < len(s.Kinds); kind++ {
 		own := s.Learns(kind)
-		m := Making{Game: g, Actor: own.Actor, PPO: own.PPO, Key: key, Saved: saved, Runs: s.reg.Runs, all: len(agents)}
+		m := Making{Game: g, Actor: fitted(own.Actor, g.Spec()), PPO: own.PPO, Key: key, Saved: saved, Runs: s.reg.Runs, all: len(agents)}
 		for i, ids := range agents {
 			if s.kindOf(int(ids[0])) == kind {
 				m.Agents, m.number = append(m.Agents, ids), append(m.number, i)

@@ -50,7 +50,7 @@ func (s *Spec) Memory(beside, workers int) ([]learner.Part, error) {
 	if m, ok := s.Mind.params.(interface{ GoalNumbers(game.Spec) int }); ok {
 		in.Extra = m.GoalNumbers(spec)
 	}
-	net, p, err := actor.Layers(s.Actor, in)
+	net, p, err := actor.Layers(fitted(s.Actor, spec), in)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Spec) Memory(beside, workers int) ([]learner.Part, error) {
 			shape.Envs *= spec.Seats
 		}
 		if plans {
-			more, err := planner.Memory(g, s.Actor, learner.Sizes{Envs: shape.Envs, Workers: size.Workers})
+			more, err := planner.Memory(g, fitted(s.Actor, spec), learner.Sizes{Envs: shape.Envs, Workers: size.Workers})
 			if err != nil {
 				return nil, err
 			}
@@ -99,7 +99,7 @@ func (s *Spec) Memory(beside, workers int) ([]learner.Part, error) {
 	shape.Steps, shape.Envs, shape.GoalLen = scoreWindow, lanes, 0
 	scoring := shape.Bytes() + player(float64(lanes))
 	if plans {
-		more, err := planner.Memory(g, s.Actor, size)
+		more, err := planner.Memory(g, fitted(s.Actor, spec), size)
 		if err != nil {
 			return nil, err
 		}
@@ -108,13 +108,13 @@ func (s *Spec) Memory(beside, workers int) ([]learner.Part, error) {
 		}
 		if s.Train.Strangers.Every > 0 { // minds once more, who watch strangers
 			size := learner.Sizes{Envs: train.StrangerEnvs, Window: train.StrangerSteps, Workers: 1}
-			if more, err = planner.Memory(g, s.Actor, size); err != nil {
+			if more, err = planner.Memory(g, fitted(s.Actor, spec), size); err != nil {
 				return nil, err
 			}
 			shape.Steps, shape.Envs = size.Window, size.Envs
 			add("strangers", sum(more)+minds*copies*weights+shape.Bytes(), "train.strangers.every")
 		}
-		if more, err = planner.Memory(g, s.Actor, learner.Sizes{Envs: lanes, Workers: size.Workers}); err != nil {
+		if more, err = planner.Memory(g, fitted(s.Actor, spec), learner.Sizes{Envs: lanes, Workers: size.Workers}); err != nil {
 			return nil, err
 		}
 		scoring += sum(more)

@@ -245,14 +245,18 @@ func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
 	in, of := Input(m.Game.Spec()), m.Game.Spec()
 	in.Extra = goals
 	layout := frame.Layout(of.Obs)
-	net := m.Actor.For(layout, of.Seats, of.Horizon, of.Actions)
-	in.Sense = net.SenseOf(layout, of.Seats, of.Horizon, of.Actions)
-	b, err := ppo.New(m.PPO, net, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
+	in.Sense = m.Actor.SenseOf(layout, of.Seats, of.Horizon, of.Actions)
+	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
 		m.Key.Child("brain", m.of(i)))
 	if err != nil {
 		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)
 	}
 	return b, nil
+}
+
+// fitted returns an actor's settings for a game.
+func fitted(c actor.Config, of game.Spec) actor.Config {
+	return c.For(frame.Layout(of.Obs), of.Seats, of.Horizon, of.Actions)
 }
 
 // Input says in numbers what an observation of the game looks like.

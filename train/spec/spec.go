@@ -375,8 +375,8 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 	part := func(err error, prefix string) { errs = append(errs, config.At(err, prefix, s.lines)) }
 	part(s.Actor.Validate(), "actor")
 	part(s.PPO.Validate(), "ppo")
-	if g != nil && len(g.Spec().Obs.Planes) == 0 && (s.Actor.Frame != "board" || s.Actor.Net == "conv") {
-		part(config.Bad("frame", s.Actor.Frame, "board and a dense net, because "+s.Game.Name+" has no board"), "actor")
+	if g != nil && len(g.Spec().Obs.Planes) == 0 && s.Actor.Net == "conv" {
+		part(config.Bad("net", s.Actor.Net, "dense, because "+s.Game.Name+" has no board"), "actor")
 	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(config.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
