@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -119,7 +120,7 @@ func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes 
 		run := c.life(own, seed, episodes)
 		run.Team[0], run.GoalLen, run.After = focal.Member, focal.GoalLen, focal.After
 		run.Lives, run.Key, run.Workers, run.Window = 1, lifeKey(seed).Child("life", n), 1, c.Every
-		if lives[n], err = run.Run(ctx); err != nil && ctx.Err() == nil {
+		if lives[n], err = run.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			err = fmt.Errorf("life %d: %w", n, err)
 		}
 		return err
