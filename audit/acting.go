@@ -37,10 +37,10 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	if c.agents == nil {
 		c.agents = map[agent.ID]int{}
 	}
-	c.search = u.hop != nil && u.hop.Imagines() != nil // else it plays by its network alone
+	c.search = u.hop != nil && !u.hop.ByNetwork()
 	for _, t := range u.taps {
 		for _, a := range t.agents {
-			if t.hop != nil && t.hop.Imagines() != nil { // else it plays by its network alone, and no search is recorded
+			if t.hop != nil && !t.hop.ByNetwork() {
 				c.searched(u, ro, a)
 			} else if t.exp.Actor.LSTM == 0 { // what an LSTM remembered is not recorded
 				c.network(u, ro, t, a)

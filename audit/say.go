@@ -148,7 +148,7 @@ func (u *session) declared() check.Finding {
 		for _, name := range t.src.Undone {
 			missing[name] = append(missing[name], t.agents...)
 		}
-		if t.study != nil && t.study.Mislabels() {
+		if slices.ContainsFunc(t.studies, (*checks.Study).Mislabels) {
 			f.Module = "goals"
 		}
 	}

@@ -32,6 +32,9 @@ type path struct {
 	class     [][]int                // [N][others] of the last state seen; -1: none or not sure
 	lastDone  [][]int32              // [N][A] actions of the window's last step
 	lastGoal  [][]int                // [N][A] goals reached in it
+	read      [][]*reference.Reader  // [N][others] what has been read of each, where a sequence model reads
+	episode   []int                  // [N] which is running
+	met       [][]float64            // [N] what had been read of somebody at the end of its life; nil: nobody yet
 	loose     []bool                 // [N] a class that was counted is either of two: what follows is taken as it is
 	predicted int
 }
@@ -40,8 +43,16 @@ type path struct {
 // next is among them.
 const pathWindows = 2
 
+// lifeWindows is how many are followed where lives have ends.
+const lifeWindows = 4
+
 // Watches reports whether decisions are still to be recorded.
-func (s *Study) Watches() bool { return s.path.windows < pathWindows }
+func (s *Study) Watches() bool {
+	if s.cfg.Goals.Life > 0 {
+		return s.path.windows < lifeWindows
+	}
+	return s.path.windows < pathWindows
+}
 
 // Before takes the mind as it is before its first decision.
 func (s *Study) Before(f *safetensors.File, envs int) error {
@@ -54,7 +65,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if err != nil {
 		return err
 	}
-	for range envs {
+	for n := range envs {
 		p.beliefs = append(p.beliefs, goals.NewBeliefs(s.hop.Belief, len(s.others)))
 		none, noGoal := make([]int, len(s.others)), make([]int, s.spec.Seats)
 		for j := range none {
@@ -68,7 +79,19 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 			memories = append(memories, goals.Begin())
 		}
 		p.history, p.expected, p.playing = append(p.history, memories), append(p.expected, nil), append(p.playing, false)
-		p.loose = append(p.loose, false)
+		p.loose, p.episode, p.met = append(p.loose, false), append(p.episode, -1), append(p.met, nil)
+		var read []*reference.Reader
+		for j := range s.others {
+			if !goals.Reads() {
+				break
+			}
+			r := goals.NewReader()
+			if err := r.Load(f, n*len(s.others)+j, envs*len(s.others)); err != nil {
+				return err
+			}
+			read = append(read, r)
+		}
+		p.read = append(p.read, read)
 		p.goal, p.class = append(p.goal, noGoal), append(p.class, none)
 		p.lastDone = append(p.lastDone, slices.Repeat([]int32{game.NoAction}, s.spec.Seats))
 		p.lastGoal = append(p.lastGoal, slices.Clone(noGoal))
@@ -178,6 +201,9 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 		}
 		p.loose[n] = false
 	}
+	if err := ex.acquaintances(f); err != nil {
+		return err
+	}
 	if len(p.seen) > 0 {
 		p.windows++
 	}
@@ -221,6 +247,7 @@ func (x *walk) slot(t, n int) {
 	p, ro := x.p, x.ro
 	start := ro.Start[ro.Moment(t, n)]
 	if start {
+		p.episode[n]++
 		p.playing[n], p.expected[n] = false, nil
 		for a := range p.goal[n] {
 			p.goal[n][a] = game.NoGoal
@@ -236,6 +263,9 @@ func (x *walk) slot(t, n int) {
 		return
 	}
 	x.believed(t, n, start, held)
+	if p.read[n] != nil {
+		x.reading(t, n, start, held)
+	}
 	for j, a := range x.others {
 		if x.goals.Kind == "classes" && ro.Alive[ro.Slot(a, t, n)] {
 			class, sure := x.goals.Class(ro.ObsAt(ro.Slot(a, t, n)))
@@ -319,6 +349,9 @@ const followed = 400
 
 // predictions holds what co-players are expected to do against the model.
 func (x *walk) predictions(t, n int, held []learner.Belief) {
+	if x.goals.Kind == "context" && x.cfg.ByNetwork() {
+		return // nobody asks: beliefs do not follow from it, and no search does
+	}
 	if x.p.predicted++; x.predict.rows > followed && x.p.predicted%8 != 0 {
 		return
 	}
@@ -527,6 +560,9 @@ func (x *walk) written(t, n int, held []learner.Belief) {
 		}
 		place := (int(ro.Seat[at])-int(ro.Seat[slot])+x.spec.Seats)%x.spec.Seats - 1
 		copy(want[place*width:], b.Written(held[j].Posterior, goals, width))
+		if x.goals.Untyped() { // doubt's place says that it is there
+			want[(place+1)*width-1] = 1
+		}
 	}
 	if x.Study.written.rows++; distance(ro.GoalAt(slot), want, 1e-4) > 0 {
 		x.Study.written.miss(distance(ro.GoalAt(slot), want, 1e-4),

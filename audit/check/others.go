@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/audit/reference"
@@ -51,6 +52,25 @@ func NewStudy(c hop.Config, spec game.Spec, me agent.ID, key rng.Key, loaded boo
 	}
 	return s
 }
+
+// Part returns what is saved of one agent, and what all have in common, where several share a
+// mind that keeps what each of them knows by agent.
+func Part(f *safetensors.File, a agent.ID) *safetensors.File {
+	const each = "agent/"
+	out := &safetensors.File{Meta: f.Meta}
+	for _, t := range f.Tensors {
+		if name, ok := strings.CutPrefix(t.Name, fmt.Sprintf("%s%d/", each, a)); ok {
+			t.Name = name
+		} else if strings.HasPrefix(t.Name, each) {
+			continue
+		}
+		out.Tensors = append(out.Tensors, t)
+	}
+	return out
+}
+
+// Agent returns whom the study is of.
+func (s *Study) Agent() agent.ID { return s.me }
 
 // Mislabels reports that the agent's labels in hindsight were found wrong, which
 // explains what else is odd about what it learns from others.
@@ -126,7 +146,7 @@ var othersQuestions = []othersQuestion{
 	{func(s *Study) *tally { return &s.infer }, "goals", "the inference learns as defined", "share of agents",
 		"One update of the inference of goals has the direction and the length of its definition.", 4},
 	{func(s *Study) *tally { return &s.history }, "goals", "goals are inferred from history", "share of steps",
-		"What is inferred of every co-player follows from its own history of this episode, and from nothing else.", 4},
+		"What is inferred of every co-player follows from its own history, and from nothing else.", 4},
 	{func(s *Study) *tally { return &s.model }, "moa", "the model of others learns as defined", "share of agents",
 		"One update of every model of others has the direction and the length of its definition.", 4},
 	{func(s *Study) *tally { return &s.reported }, "logging", "what is reported of models of others", "share of numbers",
