@@ -240,6 +240,7 @@ type session struct {
 	started      []check.Finding // about models that were trained before
 	places       int             // learners', in episodes that started
 	taken        int             // of those, by somebody else
+	dealt        dealt
 	draws        draws
 	imagination  *checks.Imagination // of imagination; nil: there is none
 	insight      insight
@@ -424,6 +425,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.draws.take(u, ro)
 	u.count(ro)
+	u.dealt.take(u, ro)
 	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
 		u.bots.take(ro)
 	}

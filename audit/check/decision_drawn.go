@@ -218,7 +218,7 @@ func (s *searched) goals() {
 			b := surely(int(s.envs[i]), j, kinds)
 			s.took(drawsGoals, draws)
 			for g, c := range count[j] {
-				if unlikely(c, draws, b[g]) {
+				if Unlikely(c, draws, b[g]) {
 					s.wrong(drawsGoals, s.a, float64(c)/draws, "hypothesis %d about agent %d is drawn in %d of %d trees, its posterior is "+
 						"%.3f%s", g, s.others[j], c, draws, b[g], s.drawnFrom(count[j], draws, kinds, i, j))
 					break
@@ -232,7 +232,7 @@ func (s *searched) goals() {
 func (s *searched) drawnFrom(count []int, draws, kinds, i, j int) string {
 	fits := func(b func(g int) float64) bool {
 		for g, c := range count {
-			if unlikely(c, draws, b(g)) {
+			if Unlikely(c, draws, b(g)) {
 				return false
 			}
 		}
@@ -298,9 +298,9 @@ func (s *searched) sure(kinds int) bool {
 	return s.saver.Load(changed, "") == nil
 }
 
-// unlikely reports that so many of n draws of probability p happen less often than
+// Unlikely reports that so many of n draws of probability p happen less often than
 // once in a thousand million (Chernoff's bound).
-func unlikely(count, n int, p float64) bool {
+func Unlikely(count, n int, p float64) bool {
 	q := float64(count) / float64(n)
 	kl := 0.
 	if q > 0 {
