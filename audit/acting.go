@@ -163,7 +163,8 @@ func (d *draws) at(a agent.ID, t, n int) int { return (int(a)*d.steps+t)*len(d.n
 // drawsAlone reports whether the streams can be followed: nobody else draws from them.
 func (u *session) drawsAlone() bool {
 	t := u.exp.Train
-	return u.hop == nil && t.Standins.Share == 0 && t.Standins.ShareEnd <= 0 && t.Standins.Teams == 0 && t.Standins.Alike == 0 && t.Warm.Windows == 0
+	return u.hop == nil && t.Standins.Share == 0 && t.Standins.ShareEnd <= 0 && t.Standins.Teams == 0 && t.Standins.Alike == 0 &&
+		t.Warm.Windows == 0
 }
 
 // hold draws the actions of a mind's rows again.

@@ -151,7 +151,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		if opt.Game == nil {
 			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
-		seen = slices.Concat(seen, opt.Game, first.findings())
+		seen = slices.Concat(seen, opt.Game, first.findings(), first.plansInPlay())
 		return nil
 	}}
 	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {

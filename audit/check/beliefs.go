@@ -23,6 +23,7 @@ type path struct {
 	seen    map[[2]int][]learner.Belief // by slot and env: of every co-player, after it acted
 
 	ended map[[2]int]bool // by slot and env: an episode's end
+	due   map[[2]int]int  // by slot and env: the answer that the guard is to give; not there: by what was read
 
 	beliefs   []*reference.Beliefs   // [N]
 	history   [][]*reference.History // [N][others]
@@ -48,6 +49,9 @@ const lifeWindows = 4
 
 // Watches reports whether decisions are still to be recorded.
 func (s *Study) Watches() bool {
+	if s.guard != nil {
+		return true
+	}
 	if s.cfg.Goals.Life > 0 {
 		return s.path.windows < lifeWindows
 	}
@@ -60,7 +64,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if p.ready {
 		return nil
 	}
-	p.ready, p.seen, p.ended = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}
+	p.ready, p.seen, p.ended, p.due = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}, map[[2]int]int{}
 	goals, _, _, err := s.loaded(f)
 	if err != nil {
 		return err
@@ -143,6 +147,7 @@ func (s *Study) Acted(b learner.Believing, v *rollout.View, envs []int32) {
 			})
 		}
 		s.path.seen[[2]int{v.T, int(n)}] = list
+		s.due(v, int(n))
 	}
 }
 
@@ -167,7 +172,7 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 	if err != nil {
 		return err
 	}
-	ex := &walk{s, p, ro, goals, model, net}
+	ex := &walk{Study: s, p: p, ro: ro, goals: goals, model: model, net: net}
 	for t := range ro.Steps {
 		for n := range ro.Envs {
 			ex.slot(t, n)
@@ -209,6 +214,7 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 	}
 	clear(p.seen)
 	clear(p.ended)
+	clear(p.due)
 	return nil
 }
 
@@ -231,6 +237,8 @@ type walk struct {
 	goals *reference.Goals
 	model reference.Others
 	net   reference.Net
+
+	answer int // the guard's at this moment
 }
 
 // played returns what an agent did before slot t, and the goal it reached with it.
@@ -262,6 +270,7 @@ func (x *walk) slot(t, n int) {
 	if held == nil {
 		return
 	}
+	x.answer = p.due[[2]int{t, n}]
 	x.believed(t, n, start, held)
 	if p.read[n] != nil {
 		x.reading(t, n, start, held)
@@ -285,6 +294,7 @@ func (x *walk) slot(t, n int) {
 // cut is what is written where a window or a limit cuts an episode.
 func (x *walk) cut(t, n int) {
 	if t > 0 && x.ro.End[x.ro.Step(x.me, t-1, n)] == batch.Cut && x.p.expected[n] != nil {
+		x.answer = x.p.due[[2]int{t - 1, n}]
 		x.written(t, n, x.p.expected[n])
 	}
 }
@@ -393,6 +403,9 @@ func uniform(legal []bool) []float64 {
 
 // features returns those of hypothesis g.
 func (x *walk) features(b learner.Belief, g int) []float64 {
+	if x.answer > 0 {
+		return x.guard.codes[x.answer-1]
+	}
 	if x.goals.OfKinds() {
 		return x.goals.Goal(wide(b.Mean), g)
 	}

@@ -333,17 +333,20 @@ func populationOf(m pretrained.Models, c *hop.Config) population {
 		switch {
 		case name == "random":
 			p.random = int32(i)
-		case c.Goals.OfKinds():
+		case c.Goals.OfKinds() && (m.Sequence == nil || !m.Sequence.Untyped):
 			p.kinds = append(p.kinds, int32(i))
 		}
 	}
 	return p
 }
 
+// untyped reports that nothing is asked of a co-player but what has been read of it.
+func (s *searched) untyped() bool { return s.models.Sequence != nil && s.models.Sequence.Untyped }
+
 // pointLen returns how many numbers a point, or a context, has.
 func (s *searched) pointLen() int {
 	if s.models.Sequence != nil {
-		return s.models.Sequence.Width
+		return s.models.Sequence.ReadLen()
 	}
 	return s.models.VAE.Width()
 }

@@ -38,6 +38,7 @@ type Study struct {
 	written  tally // what the own network reads of beliefs
 	moved    int   // beliefs that an action moved
 	path     path
+	guard    *guarded // in play, where answers are guarded; nil: they are not
 	Learnt   bool // an update has been looked at
 }
 
