@@ -13,7 +13,6 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/safetensors"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 // inPlay is agents who plan in play alone, as they play what was learnt: watched for some
@@ -62,7 +61,7 @@ func (u *session) plansInPlay() []check.Finding {
 // play makes the minds anew, loads what mind i has learnt and plays it.
 func (p *inPlay) play(i int, t *tap) error {
 	u := p.u
-	parts, err := u.exp.Parts(u.opt.Seeds[0], spec.Machine{Workers: 1})
+	parts, err := u.exp.Parts(u.opt.Seeds[0], machineOf(u.from))
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,9 @@ func (u *session) findings() []check.Finding {
 	if st := u.exp.Train.Standins; st.Alike > 0 && st.Teams == 0 && st.ShareEnd < 0 && u.dealt.times > 0 {
 		out = append(out, u.teamsAlike())
 	}
+	if st := u.exp.Train.Standins; (st.Share > 0 || st.Alike > 0) && u.dealt.within > 0 {
+		out = append(out, u.lifelong())
+	}
 	u.unsound(out)
 	if u.broke != nil {
 		out = append(out, u.broken(out))

@@ -19,16 +19,21 @@ type dealt struct {
 	times  int
 	alone  int // one learner was left,
 	alike  int // and all the others were the same one
+
+	own     map[[2]int]bool // by agent and env: its own policy played the last episode
+	within  int             // places in episodes that went on with a life
+	changed int             // of those, places that somebody else played than in the episode before
 }
 
 func (d *dealt) take(u *session, ro *batch.Rollout) {
 	if d.starts == nil {
-		d.starts, d.last = make([]int, ro.Envs), make([]int, ro.Envs)
+		d.starts, d.last, d.own = make([]int, ro.Envs), make([]int, ro.Envs), map[[2]int]bool{}
 	}
 	for n := range ro.Envs {
 		for t := range ro.Steps {
 			if ro.Start[ro.Moment(t, n)] {
 				d.starts[n]++
+				d.goesOn(u, ro, t, n)
 			}
 		}
 		life := (d.starts[n]-1)/u.trial() + 1
@@ -53,6 +58,29 @@ func (d *dealt) take(u *session, ro *batch.Rollout) {
 			}
 		}
 	}
+}
+
+// goesOn looks whether an episode that starts is dealt as the one before, if it is of the same life.
+func (d *dealt) goesOn(u *session, ro *batch.Rollout, t, n int) {
+	for a := range u.spec.Seats {
+		at, own := [2]int{a, n}, u.deeds[ro.Step(agent.ID(a), t, n)].Acted
+		if (d.starts[n]-1)%u.trial() > 0 && u.learner(a) && u.window > u.exp.Train.Warm.Windows {
+			if d.within++; own != d.own[at] {
+				d.changed++
+			}
+		}
+		d.own[at] = own
+	}
+}
+
+// lifelong asks whether whoever is dealt to a place stays there for a life.
+func (u *session) lifelong() check.Finding {
+	return counted(check.Finding{
+		Step: 3, Check: "a dealing holds for a life", Module: "rollout", Unit: "share of places", Rows: u.dealt.within,
+		Says: "In all episodes of a life the same learners play, and the same places are stand-ins'.",
+	}, float64(u.dealt.changed)/float64(max(u.dealt.within, 1)), fmt.Sprintf("In %d of %d places somebody else plays than in the episode "+
+		"before, though a life among the same co-players goes on.", u.dealt.changed, u.dealt.within),
+		"train: dealtPlayer.Act, and for how many episodes a choice holds (learner.Trials)")
 }
 
 // trial returns for how many episodes a dealing holds.

@@ -39,7 +39,7 @@ type Study struct {
 	moved    int   // beliefs that an action moved
 	path     path
 	guard    *guarded // in play, where answers are guarded; nil: they are not
-	Learnt   bool // an update has been looked at
+	Learnt   bool     // an update has been looked at
 }
 
 // New returns the study of the agent me, whose mind was made from key and perhaps loaded from
