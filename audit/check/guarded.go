@@ -41,7 +41,9 @@ func (s *Study) Guarded(f *safetensors.File, own reference.Actor, net reference.
 // answers returns whom the others may be taken for: of those met while it learnt the one among
 // whom the agent expects least at the start of an episode, the one in the middle, and the one
 // among whom it expects most, if all its co-players were that one.
-func (s *Study) answers(f *safetensors.File, goals *reference.Goals, own reference.Actor, net reference.Net, g game.Game) ([][]float64, error) {
+func (s *Study) answers(
+	f *safetensors.File, goals *reference.Goals, own reference.Actor, net reference.Net, g game.Game,
+) ([][]float64, error) {
 	const starts = 16
 	t, ok := f.Get("goals/met")
 	if !ok {
