@@ -37,10 +37,10 @@ func (c *acting) take(u *session, ro *batch.Rollout) {
 	if c.agents == nil {
 		c.agents = map[agent.ID]int{}
 	}
-	c.search = u.hop != nil && u.hop.Imagines() != nil // else it plays by its network alone
+	c.search = u.hop != nil && !u.hop.ByNetwork()
 	for _, t := range u.taps {
 		for _, a := range t.agents {
-			if t.hop != nil && t.hop.Imagines() != nil { // else it plays by its network alone, and no search is recorded
+			if t.hop != nil && !t.hop.ByNetwork() {
 				c.searched(u, ro, a)
 			} else if t.exp.Actor.LSTM == 0 { // what an LSTM remembered is not recorded
 				c.network(u, ro, t, a)
@@ -163,7 +163,8 @@ func (d *draws) at(a agent.ID, t, n int) int { return (int(a)*d.steps+t)*len(d.n
 // drawsAlone reports whether the streams can be followed: nobody else draws from them.
 func (u *session) drawsAlone() bool {
 	t := u.exp.Train
-	return u.hop == nil && t.Standins.Share == 0 && t.Standins.ShareEnd <= 0 && t.Standins.Teams == 0 && t.Warm.Windows == 0
+	return u.hop == nil && t.Standins.Share == 0 && t.Standins.ShareEnd <= 0 && t.Standins.Teams == 0 && t.Standins.Alike == 0 &&
+		t.Warm.Windows == 0
 }
 
 // hold draws the actions of a mind's rows again.

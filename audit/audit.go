@@ -151,7 +151,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		if opt.Game == nil {
 			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
-		seen = slices.Concat(seen, opt.Game, first.findings())
+		seen = slices.Concat(seen, opt.Game, first.findings(), first.plansInPlay())
 		return nil
 	}}
 	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {
@@ -221,6 +221,7 @@ type session struct {
 	parts        train.Parts
 	loop         *train.SelfPlay
 	closely      bool // examine, not only count returns
+	from         *checkpoint
 	loaded       bool // it goes on from a checkpoint
 	taps         []*tap
 	replay       *checks.Replay
@@ -240,6 +241,7 @@ type session struct {
 	started      []check.Finding // about models that were trained before
 	places       int             // learners', in episodes that started
 	taken        int             // of those, by somebody else
+	dealt        dealt
 	draws        draws
 	imagination  *checks.Imagination // of imagination; nil: there is none
 	insight      insight
@@ -252,12 +254,18 @@ type session struct {
 	world        []check.Finding // about the world model that planners search on
 }
 
+// machineOf is what a run is made with: the models of a checkpoint, if there is one.
+func machineOf(from *checkpoint) spec.Machine {
+	m := spec.Machine{Workers: 1}
+	if from != nil {
+		m.Saved = from.body
+	}
+	return m
+}
+
 // newSession builds a run with recorders in it.
 func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *checkpoint) (*session, error) {
-	machine := spec.Machine{Workers: 1}
-	if from != nil {
-		machine.Saved = from.body
-	}
+	machine := machineOf(from)
 	parts, err := s.Parts(seed, machine)
 	if err != nil {
 		return nil, err
@@ -265,7 +273,7 @@ func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *check
 	if opt.Change != nil {
 		opt.Change(&s, &parts)
 	}
-	u := &session{key: parts.Key, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, loaded: from != nil}
+	u := &session{key: parts.Key, exp: s, spec: parts.Game.Spec(), opt: opt, closely: closely, from: from, loaded: from != nil}
 	u.curves, u.rows, u.acts = make([][]float64, u.spec.Seats), make([]int, u.spec.Seats), make([][]int, u.spec.Seats)
 	for a := range u.acts {
 		u.acts[a] = make([]int, len(u.spec.Actions))
@@ -424,6 +432,7 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 	}
 	u.draws.take(u, ro)
 	u.count(ro)
+	u.dealt.take(u, ro)
 	if u.hop != nil && u.window <= u.exp.Train.Warm.Windows {
 		u.bots.take(ro)
 	}

@@ -1,14 +1,22 @@
 package audit_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/hop-marl/hop/audit"
 	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/model/moa"
+	"github.com/hop-marl/hop/model/sequence"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec/spectest"
 )
@@ -42,10 +50,12 @@ var healthy = []struct {
 	{"ppo-4x4", 22, []string{"train.brains=[0,0,1,1]", "ppo.prosocial=0.5"}},
 	// Goals within episodes, and windows that cut them.
 	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}},
+	// Several agents with one network, who read their co-players over lives and plan in play, on the true rules.
+	{"hop+lives", 25, []string{"search.dynamics=rules", "models.world=", "moa.hidden=[16,16]"}},
 }
 
 // slow are the seeds of healthy runs that take longest: CI asks for them with -all.
-var slow = []uint64{4, 14, 16, 18, 20, 23}
+var slow = []uint64{4, 14, 16, 18, 20, 23, 25}
 
 // Healthy runs are not accused. A test in 2000 may call one suspect; the seeds
 // are fixed, so the outcome is too.
@@ -58,7 +68,11 @@ func TestHealthyRunsPass(t *testing.T) {
 		}
 		name := fmt.Sprintf("%s seed %d %v", h.preset, h.seed, h.sets)
 		t.Run(name, func(t *testing.T) {
-			s := load(t, h.preset, !*long, h.sets...)
+			sets := h.sets
+			if h.preset == "hop+lives" {
+				sets = append(slices.Clone(sets), "models.sequence="+reader(t))
+			}
+			s := load(t, h.preset, !*long, sets...)
 			opt := options(&s)
 			opt.Seeds = []uint64{h.seed}
 			if *long {
@@ -92,6 +106,36 @@ func TestHealthyRunsPass(t *testing.T) {
 	if suspects > 1 {
 		t.Errorf("%d suspects in %d healthy runs, want at most 1", suspects, len(healthy))
 	}
+}
+
+// reader writes a small sequence model as it was drawn, as hop pretrain leaves it.
+func reader(t *testing.T) string {
+	t.Helper()
+	g, err := staghunt.New(staghunt.Default())
+	must(t, err)
+	sp := g.Spec()
+	c := sequence.Config{
+		History: "gru", Across: true, Width: 8, Layers: 1, Heads: 1, Up: 8, Window: 7, Code: 3, Untyped: true, Head: moa.Default(),
+	}
+	c.Head.Hidden = []int{16, 16}
+	in := sequence.Input{Input: moa.NewInput(frame.Layout(sp.Obs), sp.Seats, sp.Actions, 0), Goals: sp.Goals, Kinds: []string{"ns", "nh"}}
+	_, p, err := sequence.New(c, in, rng.New(1))
+	must(t, err)
+	for i := range p.W {
+		p.W[i] *= 2 // it has opinions
+	}
+	meta, err := json.Marshal(map[string]any{"Config": c, "Input": in})
+	must(t, err)
+	f := &safetensors.File{Meta: map[string]string{"sequence": string(meta)}}
+	p.Save(f, "best/")
+	body, err := f.AppendBinary(nil)
+	must(t, err)
+	dir := filepath.Join(t.TempDir(), "reader")
+	run, err := runlog.Create(dir, []byte("{}\n"), runlog.Info{})
+	must(t, err)
+	defer run.Close()
+	must(t, run.Checkpoint(1, body, 0, runlog.Keep{Last: 1}))
+	return dir
 }
 
 // Nor are the agents of a healthy run: what they believe of each other when they are loaded

@@ -30,6 +30,7 @@ func (u *session) pretrained(f *safetensors.File) error {
 		{"model of others", c.MOA, "best/", "moa/net/", "moa"}, {"VAE", c.VAE, "best/", "goals/vae/model/", "goals"},
 		{"inference of goals", c.CVAE, "best/", "goals/cvae/model/", "goals"}, {"world model", c.World, "best/", "models/world/", "world"},
 		{"response network", c.Response, "brain/net/", "models/response/", "planner"},
+		{"sequence model", c.Sequence, "best/", "models/sequence/", "goals"},
 	} {
 		if b.dir == "" {
 			continue

@@ -208,16 +208,16 @@ func (u *session) culprit() string {
 
 // before takes the mind as it is before it first acts.
 func (p *tap) before(v *rollout.View) {
-	if p.study == nil || !p.study.Watches() || p.broke != nil {
+	if s := p.studyOf(v.Agent); s == nil || !s.Watches() || p.broke != nil || p.begunPath {
 		return
 	}
-	if !p.begunPath {
-		f, err := probe.Saved(p.Mind)
+	f, err := probe.Saved(p.Mind)
+	for _, s := range p.studies {
 		if err == nil {
-			err = p.study.Before(f, v.Envs)
+			err = s.Before(checks.Part(f, s.Agent()), v.Envs)
 		}
-		p.begunPath, p.broke = true, err
 	}
+	p.begunPath, p.broke = true, err
 }
 
 // acted records what a player holds about its co-players.
@@ -225,22 +225,26 @@ func (p *tap) acted(player rollout.Player, v *rollout.View, envs []int32) {
 	if _, ok := player.(learner.Believing); !ok {
 		p.blind = true
 	}
-	if b, ok := player.(learner.Believing); ok && p.study != nil && p.study.Watches() && p.broke == nil {
-		p.study.Acted(b, v, envs)
+	if b, ok := player.(learner.Believing); ok && p.broke == nil {
+		if s := p.studyOf(v.Agent); s != nil && s.Watches() {
+			s.Acted(b, v, envs)
+		}
 	}
 }
 
 // examine holds what the agent made of its co-players in a window against the reference:
 // start is the mind that played it. It lets the mind learn once and puts it back.
 func (p *tap) examine(w *learner.Window, start *safetensors.File) error {
-	if p.study == nil || p.broke != nil {
+	if p.studies == nil || p.broke != nil {
 		return p.broke
 	}
-	if err := p.study.Played(w, start); err != nil {
-		return err
+	for _, s := range p.studies {
+		if err := s.Played(w, checks.Part(start, s.Agent())); err != nil {
+			return err
+		}
 	}
 	h, ok := learner.As[probe.Labeller](p.Mind)
-	if !ok || p.study.Learnt || p.u.window < probeAt || !p.src.Sound() {
+	if study := p.studies[0]; !ok || study.Learnt || p.u.window < probeAt || !p.src.Sound() {
 		return nil
 	}
 	saver, _ := learner.As[learner.Saver](p.Mind)
@@ -259,7 +263,7 @@ func (p *tap) examine(w *learner.Window, start *safetensors.File) error {
 	if err := saver.Load(start, ""); err != nil {
 		return err
 	}
-	return p.study.Update(w, start, after, labels, stats)
+	return p.studies[0].Update(w, start, after, labels, stats)
 }
 
 // labels asks a mind for its labels of a window and puts it back.
@@ -274,22 +278,22 @@ func (p *tap) labels(h probe.Labeller, w *learner.Window, start *safetensors.Fil
 // none. start is the mind before it learns.
 func (p *tap) inHindsight(w *learner.Window, start *safetensors.File) ([]float32, error) {
 	h, ok := learner.As[probe.Labeller](p.Mind)
-	if !ok || p.study == nil || w.GoalLen == 0 || p.hop.Own != "search" {
+	if !ok || p.studies == nil || w.GoalLen == 0 || p.hop.Own != "search" {
 		return nil, nil
 	}
 	labels, err := p.labels(h, w, start)
 	if err != nil {
 		return nil, err
 	}
-	return p.study.Hindsight(w, start, labels)
+	return p.studies[0].Hindsight(w, start, labels)
 }
 
 // studied is what the reference says about goals, models of others and beliefs.
 func (u *session) studied() []check.Finding {
 	var list []*checks.Study
 	for _, t := range u.taps {
-		if t.study != nil && !t.blind {
-			list = append(list, t.study)
+		if !t.blind {
+			list = append(list, t.studies...)
 		}
 	}
 	return checks.OthersFindings(list)

@@ -55,8 +55,14 @@ func (u *session) findings() []check.Finding {
 	if u.bots.alive > 0 {
 		out = append(out, u.shownBots())
 	}
-	if u.exp.Train.Standins.Share > 0 {
+	if st := u.exp.Train.Standins; st.Share > 0 || st.Alike > 0 {
 		out = append(out, u.standIns())
+	}
+	if st := u.exp.Train.Standins; st.Alike > 0 && st.Teams == 0 && st.ShareEnd < 0 && u.dealt.times > 0 {
+		out = append(out, u.teamsAlike())
+	}
+	if st := u.exp.Train.Standins; (st.Share > 0 || st.Alike > 0) && u.dealt.within > 0 {
+		out = append(out, u.lifelong())
 	}
 	u.unsound(out)
 	if u.broke != nil {
@@ -85,30 +91,6 @@ func (u *session) unsound(found []check.Finding) {
 			f.Says += " It was asked from a checkpoint that does not come back whole."
 		}
 	}
-}
-
-// standIns asks whether stand-ins play as often as the spec says: in each episode
-// each learner's place is taken with that probability.
-func (u *session) standIns() check.Finding {
-	c := u.exp.Train.Standins
-	f := check.Finding{
-		Step: 3, Check: "stand-ins play as often as the spec says", Module: "rollout", Unit: "share of places", Rows: u.places,
-	}
-	share := float64(u.taken) / float64(max(u.places, 1))
-	f.Effect = share
-	f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, the spec says %.0f %%.", 100*share, 100*c.Share)
-	if c.Teams > 0 {
-		f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, alone or as teams.", 100*share)
-	}
-	n := float64(u.places)
-	far := math.Abs(share-c.Share) * math.Sqrt(n) / math.Sqrt(max(c.Share*(1-c.Share), 1e-9))
-	never := u.taken == 0 && n*math.Log(1-min(c.Share, 0.999)) < math.Log(1e-9)
-	if f.Saw(share, c.Share, "share of learners' places that were taken"); never || c.Teams == 0 && c.ShareEnd < 0 && far > 6 {
-		f.Accuse(check.Fault, share,
-			fmt.Sprintf("Stand-ins took %.0f %% of %d learners' places, the spec says %.0f %%.", 100*share, u.places, 100*c.Share),
-			"train: dealing.draw, and its share in SelfPlay.prepare")
-	}
-	return f
 }
 
 // broken says that the run ended early: a symptom if something explains it.
@@ -148,7 +130,7 @@ func (u *session) declared() check.Finding {
 		for _, name := range t.src.Undone {
 			missing[name] = append(missing[name], t.agents...)
 		}
-		if t.study != nil && t.study.Mislabels() {
+		if slices.ContainsFunc(t.studies, (*checks.Study).Mislabels) {
 			f.Module = "goals"
 		}
 	}

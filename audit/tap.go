@@ -48,8 +48,8 @@ type tap struct {
 
 	src       *probe.Sources
 	stats     statCheck
-	study     *checks.Study // of an agent that models others; nil: it does not
-	broke     error         // what kept it from being studied
+	studies   []*checks.Study // of agents that model others, one each; nil: they do not
+	broke     error           // what kept it from being studied
 	begunPath bool
 	blind     bool      // something stands before its players: what they believe cannot be seen
 	hindsight []float32 // what the own network reads of goals when it learns the window; nil: nothing else than was played
@@ -73,9 +73,19 @@ func newTap(m learner.Mind, u *session, i int) *tap {
 	t.update = checks.Learner{Mind: m, Agents: t.agents, Spec: t.exp, Hop: t.hop, Seats: u.spec.Seats}
 	t.streams = map[string]string{}
 	if t.hop != nil && u.spec.View == 0 { // the reference models co-players by what those see themselves
-		t.study = checks.NewStudy(*t.hop, u.spec, t.agents[0], u.key.Child("mind", i), u.loaded)
+		for _, a := range t.agents {
+			t.studies = append(t.studies, checks.NewStudy(*t.hop, u.spec, a, u.key.Child("mind", i), u.loaded))
+		}
 	}
 	return t
+}
+
+// studyOf returns the study of one of the agents; nil: there is none.
+func (p *tap) studyOf(a agent.ID) *checks.Study {
+	if i := slices.IndexFunc(p.studies, func(s *checks.Study) bool { return s.Agent() == a }); i >= 0 {
+		return p.studies[i]
+	}
+	return nil
 }
 
 // alike reports whether another mind is made by the same settings.
@@ -357,9 +367,9 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 
 // EpisodeOver passes on.
 func (r *recorder) EpisodeOver(v *rollout.View, n int) {
-	if r.tap.study != nil {
+	if s := r.tap.studyOf(v.Agent); s != nil {
 		r.tap.before(v)
-		r.tap.study.Over(v.T, n)
+		s.Over(v.T, n)
 	}
 	if w, ok := r.Player.(rollout.Watcher); ok {
 		w.EpisodeOver(v, n)

@@ -122,6 +122,10 @@ func (d *dealing) draw(a agent.ID, n int) int16 {
 	return past + int16(slot%min(d.taken, maxPast))
 }
 
+// Dealt returns who of the population of stand-ins plays an agent in an env, below 0 if its own
+// policy does, for audits.
+func (s *SelfPlay) Dealt(a agent.ID, n int) int { return int(s.dealing.choice[a][n]) }
+
 // dealtPlayer plays one agent for one worker: whoever is dealt to it.
 type dealtPlayer struct {
 	d     *dealing

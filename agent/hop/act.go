@@ -87,7 +87,7 @@ func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) 
 	if m.answers == nil {
 		m.answers = m.newAnswers(envs)
 	}
-	if m.cfg.Leaf.Kind == "net" && (m.cfg.Search.Kind == "none" || m.cfg.Search.When == "play" && !m.frozen) {
+	if m.cfg.ByNetwork() && (m.cfg.Search.Kind == "none" || !m.frozen) {
 		return learner.Workers(workers, func() rollout.Player { return m.networkPlayer(envs) }), nil
 	}
 	var players []rollout.Player

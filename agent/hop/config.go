@@ -218,6 +218,11 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, c.Models.Needs(c.Goals.Kind, c.Search.Dynamics, c.Leaf.Kind))...)
 }
 
+// ByNetwork reports that agents who learn act by their own network alone, without a search.
+func (c *Config) ByNetwork() bool {
+	return c.Leaf.Kind == "net" && (c.Search.Kind == "none" || c.Search.When == "play")
+}
+
 // Imagines says why agents do not learn from imagined windows: only those do that
 // play by their own network alone.
 func (c *Config) Imagines() error {

@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/model/moa"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
@@ -181,6 +182,9 @@ func (s *Shared) Search() (*search.Config, *learner.RulesMaker) { return s.first
 
 // Trial returns how many episodes a lifetime has while it learns; 0: that is not said.
 func (s *Shared) Trial() int { return s.first().Trial() }
+
+// Model returns the model of others, for audits: that of all, which does not learn.
+func (s *Shared) Model() *moa.Learner { return s.first().Model() }
 
 // Models returns the networks that were trained before the run, for audits.
 func (s *Shared) Models() pretrained.Models { return s.first().models }

@@ -23,6 +23,7 @@ type path struct {
 	seen    map[[2]int][]learner.Belief // by slot and env: of every co-player, after it acted
 
 	ended map[[2]int]bool // by slot and env: an episode's end
+	due   map[[2]int]int  // by slot and env: the answer that the guard is to give; not there: by what was read
 
 	beliefs   []*reference.Beliefs   // [N]
 	history   [][]*reference.History // [N][others]
@@ -32,6 +33,9 @@ type path struct {
 	class     [][]int                // [N][others] of the last state seen; -1: none or not sure
 	lastDone  [][]int32              // [N][A] actions of the window's last step
 	lastGoal  [][]int                // [N][A] goals reached in it
+	read      [][]*reference.Reader  // [N][others] what has been read of each, where a sequence model reads
+	episode   []int                  // [N] which is running
+	met       [][]float64            // [N] what had been read of somebody at the end of its life; nil: nobody yet
 	loose     []bool                 // [N] a class that was counted is either of two: what follows is taken as it is
 	predicted int
 }
@@ -40,8 +44,19 @@ type path struct {
 // next is among them.
 const pathWindows = 2
 
+// lifeWindows is how many are followed where lives have ends.
+const lifeWindows = 4
+
 // Watches reports whether decisions are still to be recorded.
-func (s *Study) Watches() bool { return s.path.windows < pathWindows }
+func (s *Study) Watches() bool {
+	if s.guard != nil {
+		return true
+	}
+	if s.cfg.Goals.Life > 0 {
+		return s.path.windows < lifeWindows
+	}
+	return s.path.windows < pathWindows
+}
 
 // Before takes the mind as it is before its first decision.
 func (s *Study) Before(f *safetensors.File, envs int) error {
@@ -49,12 +64,12 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if p.ready {
 		return nil
 	}
-	p.ready, p.seen, p.ended = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}
+	p.ready, p.seen, p.ended, p.due = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}, map[[2]int]int{}
 	goals, _, _, err := s.loaded(f)
 	if err != nil {
 		return err
 	}
-	for range envs {
+	for n := range envs {
 		p.beliefs = append(p.beliefs, goals.NewBeliefs(s.hop.Belief, len(s.others)))
 		none, noGoal := make([]int, len(s.others)), make([]int, s.spec.Seats)
 		for j := range none {
@@ -68,7 +83,19 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 			memories = append(memories, goals.Begin())
 		}
 		p.history, p.expected, p.playing = append(p.history, memories), append(p.expected, nil), append(p.playing, false)
-		p.loose = append(p.loose, false)
+		p.loose, p.episode, p.met = append(p.loose, false), append(p.episode, -1), append(p.met, nil)
+		var read []*reference.Reader
+		for j := range s.others {
+			if !goals.Reads() {
+				break
+			}
+			r := goals.NewReader()
+			if err := r.Load(f, n*len(s.others)+j, envs*len(s.others)); err != nil {
+				return err
+			}
+			read = append(read, r)
+		}
+		p.read = append(p.read, read)
 		p.goal, p.class = append(p.goal, noGoal), append(p.class, none)
 		p.lastDone = append(p.lastDone, slices.Repeat([]int32{game.NoAction}, s.spec.Seats))
 		p.lastGoal = append(p.lastGoal, slices.Clone(noGoal))
@@ -120,6 +147,7 @@ func (s *Study) Acted(b learner.Believing, v *rollout.View, envs []int32) {
 			})
 		}
 		s.path.seen[[2]int{v.T, int(n)}] = list
+		s.due(v, int(n))
 	}
 }
 
@@ -144,7 +172,7 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 	if err != nil {
 		return err
 	}
-	ex := &walk{s, p, ro, goals, model, net}
+	ex := &walk{Study: s, p: p, ro: ro, goals: goals, model: model, net: net}
 	for t := range ro.Steps {
 		for n := range ro.Envs {
 			ex.slot(t, n)
@@ -178,11 +206,15 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 		}
 		p.loose[n] = false
 	}
+	if err := ex.acquaintances(f); err != nil {
+		return err
+	}
 	if len(p.seen) > 0 {
 		p.windows++
 	}
 	clear(p.seen)
 	clear(p.ended)
+	clear(p.due)
 	return nil
 }
 
@@ -205,6 +237,8 @@ type walk struct {
 	goals *reference.Goals
 	model reference.Others
 	net   reference.Net
+
+	answer int // the guard's at this moment
 }
 
 // played returns what an agent did before slot t, and the goal it reached with it.
@@ -221,6 +255,7 @@ func (x *walk) slot(t, n int) {
 	p, ro := x.p, x.ro
 	start := ro.Start[ro.Moment(t, n)]
 	if start {
+		p.episode[n]++
 		p.playing[n], p.expected[n] = false, nil
 		for a := range p.goal[n] {
 			p.goal[n][a] = game.NoGoal
@@ -235,7 +270,11 @@ func (x *walk) slot(t, n int) {
 	if held == nil {
 		return
 	}
+	x.answer = p.due[[2]int{t, n}]
 	x.believed(t, n, start, held)
+	if p.read[n] != nil {
+		x.reading(t, n, start, held)
+	}
 	for j, a := range x.others {
 		if x.goals.Kind == "classes" && ro.Alive[ro.Slot(a, t, n)] {
 			class, sure := x.goals.Class(ro.ObsAt(ro.Slot(a, t, n)))
@@ -255,6 +294,7 @@ func (x *walk) slot(t, n int) {
 // cut is what is written where a window or a limit cuts an episode.
 func (x *walk) cut(t, n int) {
 	if t > 0 && x.ro.End[x.ro.Step(x.me, t-1, n)] == batch.Cut && x.p.expected[n] != nil {
+		x.answer = x.p.due[[2]int{t - 1, n}]
 		x.written(t, n, x.p.expected[n])
 	}
 }
@@ -319,6 +359,9 @@ const followed = 400
 
 // predictions holds what co-players are expected to do against the model.
 func (x *walk) predictions(t, n int, held []learner.Belief) {
+	if x.goals.Kind == "context" && x.cfg.ByNetwork() {
+		return // nobody asks: beliefs do not follow from it, and no search does
+	}
 	if x.p.predicted++; x.predict.rows > followed && x.p.predicted%8 != 0 {
 		return
 	}
@@ -360,6 +403,9 @@ func uniform(legal []bool) []float64 {
 
 // features returns those of hypothesis g.
 func (x *walk) features(b learner.Belief, g int) []float64 {
+	if x.answer > 0 {
+		return x.guard.codes[x.answer-1]
+	}
 	if x.goals.OfKinds() {
 		return x.goals.Goal(wide(b.Mean), g)
 	}
@@ -527,6 +573,9 @@ func (x *walk) written(t, n int, held []learner.Belief) {
 		}
 		place := (int(ro.Seat[at])-int(ro.Seat[slot])+x.spec.Seats)%x.spec.Seats - 1
 		copy(want[place*width:], b.Written(held[j].Posterior, goals, width))
+		if x.goals.Untyped() { // doubt's place says that it is there
+			want[(place+1)*width-1] = 1
+		}
 	}
 	if x.Study.written.rows++; distance(ro.GoalAt(slot), want, 1e-4) > 0 {
 		x.Study.written.miss(distance(ro.GoalAt(slot), want, 1e-4),

@@ -218,7 +218,7 @@ func (s *searched) goals() {
 			b := surely(int(s.envs[i]), j, kinds)
 			s.took(drawsGoals, draws)
 			for g, c := range count[j] {
-				if unlikely(c, draws, b[g]) {
+				if Unlikely(c, draws, b[g]) {
 					s.wrong(drawsGoals, s.a, float64(c)/draws, "hypothesis %d about agent %d is drawn in %d of %d trees, its posterior is "+
 						"%.3f%s", g, s.others[j], c, draws, b[g], s.drawnFrom(count[j], draws, kinds, i, j))
 					break
@@ -232,7 +232,7 @@ func (s *searched) goals() {
 func (s *searched) drawnFrom(count []int, draws, kinds, i, j int) string {
 	fits := func(b func(g int) float64) bool {
 		for g, c := range count {
-			if unlikely(c, draws, b(g)) {
+			if Unlikely(c, draws, b(g)) {
 				return false
 			}
 		}
@@ -298,9 +298,9 @@ func (s *searched) sure(kinds int) bool {
 	return s.saver.Load(changed, "") == nil
 }
 
-// unlikely reports that so many of n draws of probability p happen less often than
+// Unlikely reports that so many of n draws of probability p happen less often than
 // once in a thousand million (Chernoff's bound).
-func unlikely(count, n int, p float64) bool {
+func Unlikely(count, n int, p float64) bool {
 	q := float64(count) / float64(n)
 	kl := 0.
 	if q > 0 {
@@ -333,17 +333,20 @@ func populationOf(m pretrained.Models, c *hop.Config) population {
 		switch {
 		case name == "random":
 			p.random = int32(i)
-		case c.Goals.OfKinds():
+		case c.Goals.OfKinds() && (m.Sequence == nil || !m.Sequence.Untyped):
 			p.kinds = append(p.kinds, int32(i))
 		}
 	}
 	return p
 }
 
+// untyped reports that nothing is asked of a co-player but what has been read of it.
+func (s *searched) untyped() bool { return s.models.Sequence != nil && s.models.Sequence.Untyped }
+
 // pointLen returns how many numbers a point, or a context, has.
 func (s *searched) pointLen() int {
 	if s.models.Sequence != nil {
-		return s.models.Sequence.Width
+		return s.models.Sequence.ReadLen()
 	}
 	return s.models.VAE.Width()
 }

@@ -28,7 +28,7 @@ func (s *searched) leaves() {
 	}
 	partners := map[int32][][]int32{} // by tree: who may stand for what was drawn
 	s.entries(search.Valued, trees, most, func(i int, t int32, e *search.Entry) {
-		if partners[t] == nil {
+		if partners[t] == nil && s.Hop.Leaf.Kind != "net" {
 			partners[t] = s.partners(i, t)
 		}
 		s.took(valuesLeaves, 1)
@@ -125,7 +125,9 @@ func (s *searched) read(i int, tree, slot int32, goals bool) []float32 {
 			at[s.width-1] = 1
 			continue
 		}
-		copy(at, s.features(tree, j)[:s.width])
+		if copy(at, s.features(tree, j)[:s.width]); s.untyped() {
+			at[s.width-1] = 1 // it is there
+		}
 	}
 	return dst
 }

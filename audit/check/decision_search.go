@@ -161,7 +161,7 @@ func (x *experiment) search(base *outcome) {
 func (s *searched) learnt() {
 	f := &safetensors.File{Meta: s.start.Meta}
 	for _, t := range s.start.Tensors {
-		if strings.HasPrefix(t.Name, "net/") || strings.HasPrefix(t.Name, "moa/net/") {
+		if strings.HasPrefix(t.Name, "net/") || strings.Contains(t.Name, "moa/net/") {
 			t.Data = slices.Clone(t.Data)
 			for at := 0; at+4 <= len(t.Data); at += 4 {
 				x := math.Float32frombits(binary.LittleEndian.Uint32(t.Data[at:]))

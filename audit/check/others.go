@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/audit/reference"
@@ -37,7 +38,8 @@ type Study struct {
 	written  tally // what the own network reads of beliefs
 	moved    int   // beliefs that an action moved
 	path     path
-	Learnt   bool // an update has been looked at
+	guard    *guarded // in play, where answers are guarded; nil: they are not
+	Learnt   bool     // an update has been looked at
 }
 
 // New returns the study of the agent me, whose mind was made from key and perhaps loaded from
@@ -51,6 +53,25 @@ func NewStudy(c hop.Config, spec game.Spec, me agent.ID, key rng.Key, loaded boo
 	}
 	return s
 }
+
+// Part returns what is saved of one agent, and what all have in common, where several share a
+// mind that keeps what each of them knows by agent.
+func Part(f *safetensors.File, a agent.ID) *safetensors.File {
+	const each = "agent/"
+	out := &safetensors.File{Meta: f.Meta}
+	for _, t := range f.Tensors {
+		if name, ok := strings.CutPrefix(t.Name, fmt.Sprintf("%s%d/", each, a)); ok {
+			t.Name = name
+		} else if strings.HasPrefix(t.Name, each) {
+			continue
+		}
+		out.Tensors = append(out.Tensors, t)
+	}
+	return out
+}
+
+// Agent returns whom the study is of.
+func (s *Study) Agent() agent.ID { return s.me }
 
 // Mislabels reports that the agent's labels in hindsight were found wrong, which
 // explains what else is odd about what it learns from others.
@@ -126,7 +147,7 @@ var othersQuestions = []othersQuestion{
 	{func(s *Study) *tally { return &s.infer }, "goals", "the inference learns as defined", "share of agents",
 		"One update of the inference of goals has the direction and the length of its definition.", 4},
 	{func(s *Study) *tally { return &s.history }, "goals", "goals are inferred from history", "share of steps",
-		"What is inferred of every co-player follows from its own history of this episode, and from nothing else.", 4},
+		"What is inferred of every co-player follows from its own history, and from nothing else.", 4},
 	{func(s *Study) *tally { return &s.model }, "moa", "the model of others learns as defined", "share of agents",
 		"One update of every model of others has the direction and the length of its definition.", 4},
 	{func(s *Study) *tally { return &s.reported }, "logging", "what is reported of models of others", "share of numbers",

@@ -17,7 +17,7 @@ import (
 // ActorOf describes the network that an agent acts by.
 func ActorOf(c actor.Config, in actor.Input) reference.Actor {
 	return reference.Actor{Net: c.Net, Frame: c.Frame, Act: c.Act, Hidden: c.Hidden, Separate: c.Separate, LSTM: c.LSTM,
-		Actions: in.Actions, Input: in.Input}
+		Actions: in.Actions, Input: in.Input, Sense: in.Sense}
 }
 
 func ppoOf(c ppo.Config) reference.PPO {

@@ -76,7 +76,7 @@ func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.Fi
 	}
 	model, _ := a.Actor()
 	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents}
-	return o, known.Update(params, &o, p.adding(g, w, before)) == nil
+	return o, o.Defined() && known.Update(params, &o, p.adding(g, w, before)) == nil
 }
 
 // adding is what the definition of an update is given.
@@ -214,7 +214,7 @@ func (h *HeldUpdate) reported(want *reference.Learnt, added map[string]float64, 
 
 // chosen compares recorded probabilities and values with the reference's network.
 func (p *Learner) chosen(h *HeldUpdate, g UpdateGiven, o reference.Own, want *reference.Learnt) {
-	if o.Search || p.Hop != nil {
+	if o.Search || p.Hop != nil && !p.Hop.ByNetwork() {
 		return // a search chose
 	}
 	for r := range want.Rows {

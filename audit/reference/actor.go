@@ -15,6 +15,7 @@ type Actor struct {
 	LSTM            int  // width of the memory; 0: none
 	Actions         int
 	frame.Input
+	Sense frame.Sense // what it makes of a board beyond numbering it
 }
 
 // encode writes an observation and what is added to it as a row, in the network's
@@ -84,7 +85,11 @@ func Wide(x []float32) []float64 {
 // Row encodes an observation and a goal. A network that reads no goals may play
 // among those that do.
 func (a Actor) Row(obs, goal []float32) []float64 {
-	return encode(a.Frame, a.Input, obs, goal[:min(a.Extra, len(goal))])
+	goal, obs = goal[:min(a.Extra, len(goal))], a.look(obs).obs
+	if a.Sense.Unordered {
+		return a.alike(obs, goal)
+	}
+	return encode(a.Frame, a.Input, obs, goal)
 }
 
 // rowOf makes a matrix of one row.
@@ -99,15 +104,17 @@ func rowsOf(rows [][]float64) *Mat {
 	return m
 }
 
-// Forward returns logits [rows][Actions] and values [rows][1].
+// Forward returns logits [rows][Actions], of the actions as they look to the network, and values
+// [rows][1].
 func (a Actor) Forward(t *Tape, net Net, x *Mat) (logits, value *Mat) {
 	return a.heads(t, net, a.below(t, net, "trunk", x), x)
 }
 
 // At returns the logits and the value of one observation.
 func (a Actor) At(net Net, obs, goal []float32) (logits []float64, value float64) {
-	l, v := a.Forward(&Tape{}, net, rowOf(a.Row(obs, goal)))
-	return l.V, v.V[0]
+	t := &Tape{}
+	l, v := a.Forward(t, net, rowOf(a.Row(obs, goal)))
+	return t.acts(l, [][]int32{a.look(obs).acts}).V, v.V[0]
 }
 
 // heads are the policy's and the value's.

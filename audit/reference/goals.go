@@ -33,6 +33,9 @@ type Goals struct {
 	codes  Net // of the VAE
 	infer  inferShape
 	Infer  Net // of the inference
+
+	reader   readerShape
+	sequence Net // of the sequence model
 }
 
 // Load reads an agent's networks of goals, and its model of others, from its saved tensors.
@@ -50,7 +53,7 @@ func (c HOP) Load(f *safetensors.File, spec game.Spec, me agent.ID) (*Goals, err
 			VAE      struct{ Config codeShape }
 			CVAE     struct{ Config inferShape }
 			Sequence struct {
-				Config struct{ Width int }
+				Config readerShape
 				Input  struct{ Kinds []string }
 			}
 			Response struct {
@@ -63,7 +66,11 @@ func (c HOP) Load(f *safetensors.File, spec game.Spec, me agent.ID) (*Goals, err
 		}
 		g.vae, g.infer = shapes.VAE.Config, shapes.CVAE.Config
 		if g.Kind == "context" {
-			g.infer.Dim, g.Kinds = shapes.Sequence.Config.Width, c.kinds(shapes.Sequence.Input.Kinds)
+			g.reader = shapes.Sequence.Config
+			if g.infer.Dim = g.reader.length(); !g.reader.Untyped {
+				g.Kinds = c.kinds(shapes.Sequence.Input.Kinds)
+			}
+			g.sequence, errs[1] = LoadNet(f, "models/sequence/")
 		} else {
 			g.codes, errs[1] = LoadNet(f, "goals/vae/model/")
 		}
@@ -400,7 +407,7 @@ func (g *Goals) Joint(ro *batch.Rollout, l Label) []int32 {
 // began in the window: each by the context that it had read by then, and all of a path by the
 // kind that is drawn from what it believed at the path's last step. Both follow from what it
 // wrote for its own network: the beliefs times the features, acting at random the last number.
-// What a context should have been is not asked here; mind/hop/incontext is tested for it.
+// What a context should have been is a Reader's.
 func (g *Goals) read(ro *batch.Rollout, r *rng.Rand) (list []Label, paths []int) {
 	for j, a := range g.Others {
 		for n := range ro.Envs {
@@ -455,6 +462,9 @@ func (g *Goals) recall(ro *batch.Rollout, path []Label, u float64) {
 	for i, l := range path {
 		row := g.wrote(ro, l)
 		known := 1 - float64(row[len(row)-1])
+		if g.reader.Untyped { // the last number says that it is there
+			known = 1
+		}
 		if !sure || known < 1e-2 {
 			continue // either is right, or rounding decides
 		}

@@ -106,6 +106,7 @@ type recorded struct {
 	legal         []bool
 	target        []float64
 	x             [][]float64
+	views         [][]int32 // what the actions look like to the network; nil: what they are
 	real          int
 }
 
@@ -233,7 +234,7 @@ func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 				if o.Goal != nil {
 					goal = o.Goal[(slot-first)*ro.GoalLen:][:ro.GoalLen]
 				}
-				l.x = append(l.x, o.Row(ro.ObsAt(slot), goal))
+				l.x, l.views = append(l.x, o.Row(ro.ObsAt(slot), goal)), append(l.views, o.look(ro.ObsAt(slot)).acts)
 				l.Row = append(l.Row, Row{a, t, n})
 				l.Action = append(l.Action, ro.Action[step])
 				l.OldLogP = append(l.OldLogP, float64(ro.LogProb[step]))
@@ -347,14 +348,20 @@ func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus flo
 // outputs and the rows that they belong to.
 func (o Own) through(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits, value *Mat, rows []int) {
 	if o.LSTM > 0 {
-		return o.sequences(t, l, ro, pick)
+		logits, value, rows = o.sequences(t, l, ro, pick)
+	} else {
+		x := make([][]float64, len(pick))
+		for i, r := range pick {
+			x[i] = l.x[r]
+		}
+		logits, value = o.Forward(t, l.Net, rowsOf(x))
+		rows = pick
 	}
-	x := make([][]float64, len(pick))
-	for i, r := range pick {
-		x[i] = l.x[r]
+	views := make([][]int32, len(rows))
+	for i, r := range rows {
+		views[i] = l.views[r]
 	}
-	logits, value = o.Forward(t, l.Net, rowsOf(x))
-	return logits, value, pick
+	return t.acts(logits, views), value, rows
 }
 
 // first notes what the network says of the played rows before it learns.

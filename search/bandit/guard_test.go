@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -93,5 +94,32 @@ func TestMeansAreOfWhatWasPaid(t *testing.T) {
 				t.Fatalf("answer %d: %+v", i, a)
 			}
 		}
+	}
+}
+
+// What is chosen is what the definition makes of the whole record: lives with noisy returns that
+// change half-way, and with episodes of which nothing was expected.
+func TestAGuardChoosesAsDefined(t *testing.T) {
+	changes := 0
+	for life := range 60 {
+		r, answers := rng.New(uint64(life)).Child("twin").Rand(), 2+life%3
+		g, twin := NewGuard(answers), reference.Guard{Answers: answers}
+		for i := range 120 {
+			p := reference.Played{Answer: g.Answer(), Expected: 2 + r.Norm()/4, Foreseen: r.Float64() < 0.9}
+			p.Earned = float64((p.Answer+i/60*life)%3) + r.Norm()*float64(life%4)/4
+			if p.Foreseen {
+				g.Foresee(p.Expected)
+			}
+			g.Earned(p.Earned)
+			if want := twin.Add(p); g.Answer() != want {
+				t.Fatalf("life %d: after episode %d it answers by %d, by its definition by %d", life, i, g.Answer(), want)
+			}
+			if g.Answer() != p.Answer {
+				changes++
+			}
+		}
+	}
+	if changes < 300 {
+		t.Errorf("the answer changed %d times: hardly anything was asked", changes)
 	}
 }

@@ -55,7 +55,13 @@ var plain = spec.Audit{Update: func(any, *reference.Own, reference.Adding) error
 var fromSearch = spec.Audit{Windows: 6, Envs: 8, Update: func(params any, o *reference.Own, in reference.Adding) error {
 	o.Search, o.Goal = params.(*hop.Config).Own == "search", in.Hindsight
 	return nil
-}}
+}, Amplify: brief}
+
+// brief makes lifetimes short in an audit, so that some are over while it watches.
+func brief(params any) {
+	c := params.(*hop.Config)
+	c.Goals.Life = min(c.Goals.Life, 2)
+}
 
 // updated is a definition by the settings of its kind of minds.
 func updated[C any](of func(c C, o *reference.Own, in reference.Adding) error) func(any, *reference.Own, reference.Adding) error {

@@ -181,7 +181,7 @@ type Audit struct {
 	// save, all of it, after they learnt from the window; nil: it is not computed again.
 	Whole   func(params any, in reference.Adding) (reference.Net, error)
 	Weights bool             // they read the weights of others of their kind
-	Amplify func(params any) // makes what they add large enough to be seen beside the rewards; nil: it is
+	Amplify func(params any) // makes what they add large enough to be seen in a few windows; nil: it is
 	Windows int              // an audit watches, because they take long; 0: as many as PPO
 	Envs    int              // it plays at most, for the same reason; 0: as many as PPO
 }

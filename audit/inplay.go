@@ -1,0 +1,192 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hop-marl/hop/agent/learner"
+	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/safetensors"
+)
+
+// inPlay is agents who plan in play alone, as they play what was learnt: watched for some
+// windows, with values that promise far too much, so that what guards them has something to do.
+type inPlay struct {
+	u       *session
+	agents  []agent.ID
+	mind    learner.Mind
+	insight checks.Decisions
+	studies []*checks.Study
+	looked  map[agent.ID]bool
+}
+
+// How agents are watched in play.
+const (
+	playEnvs    = 3
+	playWindows = 12
+	promised    = 20 // reward that an episode is taken to be worth beside what it is
+)
+
+// plansInPlay lets the minds that plan in play alone play, and says what was found.
+func (u *session) plansInPlay() []check.Finding {
+	if u.broke != nil || u.spec.Opaque || u.spec.View > 0 {
+		return nil
+	}
+	var out []check.Finding
+	for i, t := range u.taps {
+		if t.hop == nil || t.hop.Search.When != "play" || t.hop.Search.Kind == "none" {
+			continue
+		}
+		p := &inPlay{u: u, agents: t.agents, looked: map[agent.ID]bool{}}
+		if err := p.play(i, t); err != nil {
+			f := check.Finding{Step: 4, Check: "agents play what was learnt", Module: "planner", Unit: "minds", Rows: 1}
+			f.Accuse(check.Fault, 1, fmt.Sprintf("Mind %d cannot play what it learnt: %v.", i, err), "LoadWeights, Freeze and Players of that mind")
+			return append(out, f)
+		}
+		found := append(p.insight.Searching(), p.insight.Peeking(true)...)
+		for _, f := range append(found, checks.OthersFindings(p.studies)...) {
+			f.Check += ", in play"
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// play makes the minds anew, loads what mind i has learnt and plays it.
+func (p *inPlay) play(i int, t *tap) error {
+	u := p.u
+	parts, err := u.exp.Parts(u.opt.Seeds[0], machineOf(u.from))
+	if err != nil {
+		return err
+	}
+	if u.opt.Change != nil {
+		s := u.exp
+		u.opt.Change(&s, &parts)
+	}
+	p.mind = parts.Minds[i]
+	saved, err := probe.Saved(t.Mind)
+	if err != nil {
+		return err
+	}
+	weights, ok := learner.As[learner.Weighted](p.mind)
+	frozen, can := learner.As[learner.Freezer](p.mind)
+	reads, has := learner.As[learner.GoalReading](p.mind)
+	acting, acts := learner.As[learner.Acting](p.mind)
+	if !ok || !can || !has || !acts {
+		return fmt.Errorf("audit: it has not the abilities that it takes")
+	}
+	steps := u.exp.Train.Window
+	if r, ok := learner.As[learner.Rememberer](p.mind); ok {
+		r.Remember(playEnvs, steps)
+	}
+	if err := weights.LoadWeights(saved, ""); err != nil {
+		return err
+	}
+	frozen.Freeze(false)
+	scale := t.exp.PPO.RewardScale
+	model, params := acting.Actor()
+	for _, part := range params.Parts {
+		if part.Name == "value/b" {
+			params.W[part.Off] += float32(promised * scale)
+		}
+	}
+	cfg := *t.hop
+	cfg.Goals.Life, cfg.Search.When = 0, "always"
+	f, err := probe.Saved(p.mind)
+	if err != nil {
+		return err
+	}
+	net, err := reference.LoadNet(f, "net/")
+	if err != nil {
+		return err
+	}
+	key := u.key.Child("in play")
+	envs, err := rollout.New(rollout.Config{Game: parts.Game, Envs: playEnvs, Key: key, Workers: 1})
+	if err != nil {
+		return err
+	}
+	players := make([]rollout.Player, u.spec.Seats)
+	for _, a := range p.agents {
+		s := checks.NewStudy(cfg, u.spec, a, u.key.Child("mind", i), true)
+		if err := s.Before(checks.Part(f, a), playEnvs); err != nil {
+			return err
+		}
+		if cfg.Search.Guard {
+			// What it keeps of those whom it met is saved by those alone who go on to meet others.
+			err := s.Guarded(checks.Part(saved, a), checks.ActorOf(t.exp.Actor, model.Input), net, parts.Game, scale, playEnvs)
+			if err != nil {
+				return err
+			}
+		}
+		p.studies = append(p.studies, s)
+		list, err := p.mind.Players(a, 1, playEnvs)
+		if err != nil {
+			return err
+		}
+		subject := checks.Subject{Mind: p.mind, Player: list[0], Hop: &cfg, Game: parts.Game, Scale: scale}
+		players[a] = &watchedPlayer{Player: list[0], in: p, subject: subject, study: s}
+	}
+	if slices.Contains(players, nil) {
+		return nil // others of another kind play there
+	}
+	ro := batch.New(envs.Shape(steps, reads.GoalLen()))
+	for range playWindows {
+		if err := envs.Collect(ro, [][]rollout.Player{players}); err != nil {
+			return err
+		}
+		if f, err = probe.Saved(p.mind); err != nil {
+			return err
+		}
+		if err := p.follow(ro, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow holds what was believed in a window against the reference.
+func (p *inPlay) follow(ro *batch.Rollout, f *safetensors.File) error {
+	for _, s := range p.studies {
+		if err := s.Played(&learner.Window{Rollout: ro}, checks.Part(f, s.Agent())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchedPlayer is a player of one agent in play.
+type watchedPlayer struct {
+	rollout.Player
+	in      *inPlay
+	subject checks.Subject
+	study   *checks.Study
+}
+
+// Act looks at the decision, once, lets the player act and keeps what it holds.
+func (w *watchedPlayer) Act(v *rollout.View, envs []int32) {
+	if later := func(n int32) bool { return !v.Start[v.Moment(v.T, int(n))] }; !w.in.looked[v.Agent] && slices.ContainsFunc(envs, later) {
+		w.in.looked[v.Agent] = true
+		w.in.insight.Look(w.subject, v, envs)
+	}
+	w.Player.Act(v, envs)
+	if b, ok := w.Player.(learner.Believing); ok {
+		w.study.Acted(b, v, envs)
+	}
+}
+
+// EpisodeOver passes on.
+func (w *watchedPlayer) EpisodeOver(v *rollout.View, n int) {
+	w.study.Over(v.T, n)
+	w.study.Earned(n, v.EarnedOf(n))
+	if p, ok := w.Player.(rollout.Watcher); ok {
+		p.EpisodeOver(v, n)
+	}
+}
+
+var _ rollout.Watcher = (*watchedPlayer)(nil)
