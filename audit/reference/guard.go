@@ -2,13 +2,13 @@ package reference
 
 import "math"
 
-// Guard is the choice between answers to co-players by what they earn (docs/opponents.md), from
+// Guard is the choice between answers to co-players by what they earn (docs/hop.md), from
 // the whole record of a life: the first answer is trusted until it has earned less than was
 // expected of it, on average over its own episodes, by three standard errors and a tenth of that;
 // from then on, until it earns no more than a twentieth less, each episode's answer is the one of
-// the highest mean plus spread times sqrt(2 ln n / n of it), one that was never tried first.
-// With every episode the ones before count 1.5 % less: for answers with every episode, for
-// expectations with every one of the first answer.
+// the highest mean plus its own spread times sqrt(2 ln n / n of it), one that was never tried
+// first. With every episode what answers earned before counts 0.5 % less, what the first earned
+// 3 %; and with every episode of the first, what was expected of it before 3 %.
 type Guard struct {
 	Answers int
 
@@ -40,13 +40,13 @@ func weighed(x []float64, weight []float64) (n, mean, squares float64) {
 
 // Add takes in an episode, and returns the answer of the next.
 func (g *Guard) Add(e Played) int {
-	const less = 0.985
+	const less, first = 0.995, 0.97
 	g.past = append(g.past, e)
 	var short, hoped, weight []float64
 	for _, p := range g.past {
 		if p.Answer == 0 && p.Foreseen {
 			for i := range weight {
-				weight[i] *= less
+				weight[i] *= first
 			}
 			short, hoped, weight = append(short, p.Earned-p.Expected), append(hoped, p.Expected), append(weight, 1)
 		}
@@ -64,27 +64,27 @@ func (g *Guard) Add(e Played) int {
 	if !g.doubts {
 		return 0
 	}
-	all, spread := 0., 0.
-	counts, means := make([]float64, g.Answers), make([]float64, g.Answers)
+	all, by := 0., first
+	counts, means, spreads := make([]float64, g.Answers), make([]float64, g.Answers), make([]float64, g.Answers)
 	for k := range g.Answers {
 		var x, w []float64
 		for i, p := range g.past {
 			if p.Answer == k {
-				x, w = append(x, p.Earned), append(w, math.Pow(less, float64(len(g.past)-1-i)))
+				x, w = append(x, p.Earned), append(w, math.Pow(by, float64(len(g.past)-1-i)))
 			}
 		}
+		by = less
 		if len(x) == 0 {
 			return k
 		}
 		var squares float64
 		counts[k], means[k], squares = weighed(x, w)
 		all += counts[k]
-		spread += squares
+		spreads[k] = max(math.Sqrt(squares/counts[k]), matters)
 	}
-	spread = max(math.Sqrt(spread/all), matters)
 	best, at := math.Inf(-1), 0
 	for k := range counts {
-		if v := means[k] + spread*math.Sqrt(2*math.Log(all)/counts[k]); v > best {
+		if v := means[k] + spreads[k]*math.Sqrt(2*math.Log(all)/counts[k]); v > best {
 			best, at = v, k
 		}
 	}

@@ -61,7 +61,7 @@ func Response(ctx context.Context, r *pretrain.Response, episodes, workers int) 
 	s := &ResponseScore{Episodes: episodes, Teams: make([]ResponseTeam, len(teams))}
 	err := cores.Each(ctx, workers, 1+len(teams), func(ctx context.Context, i int) (err error) {
 		if i > 0 {
-			s.Teams[i-1].Best, err = bestResponse(ctx, r, named(r, teams[i-1]), min(responseLanes, episodes), episodes, key)
+			s.Teams[i-1].Best, err = bestResponse(r, named(r, teams[i-1]), min(responseLanes, episodes), episodes, key)
 			return err
 		}
 		for i := 0; i < len(teams) && err == nil; i++ { // one after the other: members of a zoo remember
@@ -95,14 +95,12 @@ const mostTeams = 20
 // scoredTeams returns every team or, if there are more than mostTeams, those of one kind
 // and, from each kind on, one of neighbours in the list.
 func scoredTeams(seats, kinds int) [][]int8 {
-	if kinds <= mostTeams {
-		if all := pretrain.Teams(seats, kinds); len(all) <= mostTeams {
-			return all
-		}
+	all := pretrain.Teams(seats, kinds)
+	if len(all) <= mostTeams {
+		return all
 	}
 	var alike, mixed [][]int8
-	for i := range min(kinds, mostTeams) {
-		k := i * kinds / min(kinds, mostTeams)
+	for k := range kinds {
 		one, next := []int8{0}, []int8{0}
 		for a := range seats - 1 {
 			one, next = append(one, int8(k)), append(next, int8((k+a)%kinds))
@@ -162,7 +160,7 @@ func (out *ResponseTeam) meet(r *pretrain.Response, team []int8, episodes int, k
 
 // bestResponse returns the mean of the exact best response on the same starts, nil where
 // it is not known or slow to find.
-func bestResponse(ctx context.Context, r *pretrain.Response, names []string, lanes, episodes int, key rng.Key) (*float64, error) {
+func bestResponse(r *pretrain.Response, names []string, lanes, episodes int, key rng.Key) (*float64, error) {
 	for _, name := range names[1:] {
 		if name == "random" || name == pretrain.Self {
 			return nil, nil
@@ -175,22 +173,15 @@ func bestResponse(ctx context.Context, r *pretrain.Response, names []string, lan
 	if err != nil {
 		return nil, err
 	}
-	br.Until(ctx, mostStates)
 	var acc stats.Acc
 	err = oracle.Starts(r.Game, key, lanes, episodes, false, names, 0, func(_, _ int, st game.State, seat game.Seat, bots []string) error {
 		v, err := br.Value(st, seat, bots)
 		acc.Add(v)
 		return err
 	})
-	if err != nil {
-		return nil, ctx.Err() // it takes too many states
-	}
 	best := acc.Mean()
-	return &best, nil
+	return &best, err
 }
-
-// mostStates is how many states of a start the best response may meet.
-const mostStates = 40_000
 
 // What a response network must do to be called good.
 const (
