@@ -242,11 +242,15 @@ func (b *tab) quiet() {
 	b.said = nil
 }
 
-// fits fails if the page is wider than the screen.
+// fits fails if the page stays wider than the screen: what is drawn to a width is drawn anew a moment later.
 func (b *tab) fits(page string) {
 	b.t.Helper()
 	b.size(390, 844)
-	if b.get("document.documentElement.scrollWidth > innerWidth + 1") == "true" {
+	wide := func() bool { return b.get("document.documentElement.scrollWidth > innerWidth + 1") == "true" }
+	for i := 0; i < 20 && wide(); i++ {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if wide() {
 		b.t.Errorf("%s is wider than a phone: %s", page, b.get("document.documentElement.scrollWidth"))
 	}
 	b.shot(page + "-phone")
