@@ -247,13 +247,11 @@ func (ws *Work) learn(p *nn.Params, share float32, total int) Terms {
 	clear(ws.dkind[:rows*len(m.Kinds)])
 	terms.Kind = ws.kind.CrossEntropy(ws.dkind, ws.kinds, nil, part)
 	m.kind.Backward(p, ws.dread, ws.dkind, ws.read, ws.Kind, rows)
-	r := m.ReadLen()
-	for i := range rows {
-		d, at := ws.dread[i*r:(i+1)*r], i*m.Act.GoalLen
-		f32.Add(d, d, ws.Act.DGoals[at:at+r])
-		f32.Add(d, d, ws.Goal.DGoals[i*r:(i+1)*r])
-	}
 	if m.Code > 0 {
+		r := m.Code
+		for i := range rows {
+			ws.heads(ws.dread[i*r:(i+1)*r], i)
+		}
 		m.code.Backward(p, ws.dc, ws.dread, ws.ctx, ws.read, rows)
 	}
 	if len(ws.seqs) == 0 {
@@ -265,7 +263,9 @@ func (ws *Work) learn(p *nn.Params, share float32, total int) Terms {
 			continue
 		}
 		d := ws.dy[int(ws.at[i])*w : (int(ws.at[i])+1)*w]
-		f32.Add(d, d, ws.dc[i*w:(i+1)*w])
+		if f32.Add(d, d, ws.dc[i*w:(i+1)*w]); m.Code == 0 {
+			ws.heads(d, i)
+		}
 	}
 	if m.History == "gru" {
 		ws.backwardGRU(p)
@@ -274,6 +274,13 @@ func (ws *Work) learn(p *nn.Params, share float32, total int) Terms {
 	m.net.Backward(p, ws.net, ws.seqs)
 	ws.unembed(p, ws.net.DX)
 	return terms
+}
+
+// heads adds what the heads of action and goal want of what they read of row i.
+func (ws *Work) heads(d []float32, i int) {
+	at, n := i*ws.m.Act.GoalLen, len(d)
+	f32.Add(d, d, ws.Act.DGoals[at:at+n])
+	f32.Add(d, d, ws.Goal.DGoals[i*n:(i+1)*n])
 }
 
 // Predicted is what a model says of a row: distributions, views.
