@@ -78,7 +78,7 @@ type Standins struct {
 	Over     int      `yaml:"over" doc:"length of the fade; 0: the whole run" unit:"env steps" range:"0.."`
 	Teams    float64  `yaml:"teams" doc:"probability that an episode is one learner's among bots: in all other learners' places the first or the second of who, 0 to all of them the first" range:"0..1"`
 	Alike    float64  `yaml:"alike" doc:"probability that an episode, or a life of several, is one learner's among co-players who are all the same one of who" range:"0..1"`
-	Who      []string `yaml:"who" doc:"the population: bots, RUN#AGENT, or past for the run's own earlier checkpoints; drawn uniformly"`
+	Who      []string `yaml:"who" doc:"the population: bots, texts of the game's language, RUN#AGENT, past for the run's own earlier checkpoints, or a split of the strangers such as train@1; drawn uniformly"`
 }
 
 // Warm lets agents that plan watch bots before they play: for some windows all
@@ -139,7 +139,7 @@ func (c Config) Validate(seats int, goals []string) error {
 		bad("standins.who", w, "no past, because standins.alike is above 0")
 	}
 	if s := c.Standins; s.Teams+s.Alike > 1 {
-		bad("standins.alike", s.Alike, fmt.Sprintf("at most %g, because standins.teams is %[1]g short of 1", 1-s.Teams))
+		bad("standins.alike", s.Alike, fmt.Sprintf("at most %g, because standins.teams is %g", 1-s.Teams, s.Teams))
 	}
 	if s := c.Standins; len(s.Who) == 0 && (s.Share > 0 || s.Alike > 0) {
 		bad("standins.who", s.Who, "at least one, because standins.share or standins.alike is above 0")

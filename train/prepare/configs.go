@@ -15,7 +15,7 @@ import (
 // Collect says who plays for a dataset.
 type Collect struct {
 	Mix        []string `yaml:"mix" doc:"two bots: teams of 0..n of the first, the rest of the second, in turn" unit:"BOT"`
-	Among      []string `yaml:"among" doc:"some bots: each agent is any of them, drawn anew for each life" unit:"BOT"`
+	Among      []string `yaml:"among" doc:"some bots, texts of the game's language, or a split of the strangers such as train@1: each agent is any of them, drawn anew for each life" unit:"BOT"`
 	Team       []string `yaml:"team" doc:"one bot a seat, or one for all, in every episode" unit:"BOT"`
 	Agents     Folder   `yaml:"agents" doc:"run whose final agents play, in its game" unit:"RUN"`
 	Population Folder   `yaml:"population" doc:"response network (hop pretrain response) whose population plays: teams of those that it learnt among and of itself" unit:"RUN"`
