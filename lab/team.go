@@ -11,7 +11,6 @@ import (
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/game/rollout"
-	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/search"
 	"github.com/hop-marl/hop/search/bandit"
@@ -173,7 +172,7 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		}
 		m.Players = eval.PerWorker(player)
 	case "bandit":
-		m.Players = eval.PerWorker(func(lanes int) (rollout.Player, error) { return bandit.NewPlayer(g, Scripts(g), .5, lanes) })
+		m.Players = eval.PerWorker(func(lanes int) (rollout.Player, error) { return bandit.NewPlayer(g, bandit.Scripts(g), .5, lanes) })
 	default:
 		if dir, ok := played.Folder(name); ok {
 			m, err := eval.Played(g, dir)
@@ -188,20 +187,6 @@ func Member(g game.Game, names []string, at int, set []string) (eval.Member, err
 		return eval.Bot(g, name), nil
 	}
 	return m, nil
-}
-
-// Scripts are the ways to play that a bandit chooses between: the game's bots that remember
-// nothing and do not act at random, and who joins others at the first of the game's things.
-func Scripts(g game.Game) (list []string) {
-	for _, b := range g.Bots() {
-		if _, remembers := b.New().(game.Watcher); !remembers && b.Name != "random" {
-			list = append(list, b.Name)
-		}
-	}
-	if l, err := stranger.Language(g); err == nil && len(l.Things) > 0 {
-		list = append(list, "help("+l.Things[0]+","+l.Pair[1]+")")
-	}
-	return list
 }
 
 // AtRandom counts those who act at random.

@@ -11,6 +11,7 @@ type Thought struct {
 	Policy     []float32   // [Actions]
 	Value      float32
 	Line       []Move
+	Script     string // that plays this episode in its place, because what was expected has been refuted; empty: none
 }
 
 // Posterior is a belief about one co-player.

@@ -12,13 +12,12 @@ import (
 // Act decides for one agent in every env given: Huang et al. 2024, figure 2.
 func (p *player) Act(v *rollout.View, envs []int32) {
 	p.goals.Infer(v, envs)                               // what each co-player may be after, from its history
-	p.answers.Take(envs, p.inferred)                     // unless that has been refuted by what it earned
 	p.beliefs.Update(v, envs, p.inferred, p.predictions) // Bayes, by what each of them just did
 	p.others.Predict(v, envs, p.inferred, p.predictions) // what each would do now for each goal: the next likelihoods
 	p.beliefs.Write(v, envs, p.inferred)                 // where the own network will read it when it learns
 	p.search.Run(v, envs)                                // against others drawn from the beliefs
 	p.choose(v, envs)                                    // by the search's policy
-	p.answers.Foresee(v, envs)                           // what this episode is to earn
+	p.answers.Play(v, envs)                              // unless what it expected has been refuted by what it earned
 }
 
 // player lets one agent decide by search, for one worker.
@@ -85,7 +84,10 @@ func (p *watcher) EpisodeOver(v *rollout.View, n int) {
 // network alone.
 func (m *Mind) Players(_ agent.ID, workers, envs int) ([]rollout.Player, error) {
 	if m.answers == nil {
-		m.answers = m.newAnswers(envs)
+		var err error
+		if m.answers, err = m.newAnswers(envs); err != nil {
+			return nil, err
+		}
 	}
 	if m.cfg.ByNetwork() && (m.cfg.Search.Kind == "none" || !m.frozen) {
 		return learner.Workers(workers, func() rollout.Player { return m.networkPlayer(envs) }), nil

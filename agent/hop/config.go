@@ -57,7 +57,7 @@ type Search struct {
 	search.Config `yaml:",inline"`
 	Dynamics      string `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
 	When          string `yaml:"when" doc:"always; or in play alone: agents that learn act by their network, which PPO teaches, and those that play what was learnt plan with it" oneof:"always|play"`
-	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: what has been read, or as if the others were somebody met before, the safest answer among them (for goals context that are read without types)"`
+	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: the plan, or one of the game's scripts, safe ones among them (for goals context that are read without types)"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 

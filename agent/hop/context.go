@@ -43,7 +43,6 @@ type contexts struct {
 	x      *Inferred // its Mean is the contexts that the heads are given, [N][others][Width]
 	mem    *sequence.Memory
 	likely []float32 // [N][others][all types] how likely each type is, by the context
-	met    []float32 // [some][ReadLen] what had been read of co-players at the ends of lives while the agent learnt
 	seen   []float32 // [N][others][ObsLen] what the co-player saw at the agent's last decision: no token yet
 	waits  []byte    // [N][others] whether there is such a step, and whether the episode began with it
 }
@@ -103,9 +102,6 @@ func (w *contexts) Remember(x *Inferred, envs int) {
 	n, width, h := envs*len(w.sees.others), w.model.ReadLen(), len(w.types)
 	w.x, w.mem, w.waits, w.seen = x, w.model.Memory(w.params, n), make([]byte, n), make([]float32, n*w.sees.spec.Obs.Len())
 	w.likely = make([]float32, n*len(w.model.Kinds))
-	if *w.life > 0 {
-		w.met = make([]float32, envs*w.model.ReadLen())
-	}
 	x.Mean, x.Spread, x.Belief, x.Alike = make([]float32, n*width), make([]float32, n*width), make([]float64, n*(h+1)), ADecision
 	x.Present = w.types[0] == noType
 	x.fit(n, h, w.features())
@@ -237,19 +233,10 @@ func (w *contexts) Save(f *safetensors.File, prefix string) {
 	f.PutFloat32(prefix+"context", w.x.Mean, len(w.x.Mean))
 	f.PutFloat32(prefix+"seen", w.seen, len(w.seen))
 	f.PutBytes(prefix+"waits", w.waits)
-	if *w.life > 0 {
-		f.PutFloat32(prefix+"met", w.met, len(w.met))
-	}
 }
 
 // Load restores what Save stored for as many envs, exactly.
 func (w *contexts) Load(f *safetensors.File, prefix string, weights bool) error {
-	if t, ok := f.Get(prefix + "met"); ok {
-		w.met = make([]float32, len(t.Data)/4/w.model.ReadLen()*w.model.ReadLen())
-		if err := f.Float32(w.met, prefix+"met", len(w.met)); err != nil {
-			return err
-		}
-	}
 	if weights {
 		return nil
 	}
@@ -333,21 +320,9 @@ func (f *contextInference) Infer(v *rollout.View, envs []int32) {
 func (f *contextInference) begin(at, episode int) {
 	f.w.waits[at] = nothing
 	if life := *f.w.life; !f.w.across || !f.w.model.Across || life > 0 && episode%life == 0 {
-		f.w.meet(at, episode)
 		f.w.mem.Forget(at)
 	}
 	f.hold(append(f.places[len(f.places):], at))
-}
-
-// meet keeps, of each env, what was read of one of the co-players whose life is over.
-func (w *contexts) meet(at, episode int) {
-	if *w.life == 0 || episode == 0 {
-		return
-	}
-	n, j, d := at/len(w.sees.others), at%len(w.sees.others), w.model.ReadLen()
-	if j == episode / *w.life % len(w.sees.others) {
-		copy(w.met[n*d:(n+1)*d], w.mem.At(at))
-	}
 }
 
 // hold gives the heads what has been read at some places.

@@ -29,9 +29,8 @@ func (p *networkPlayer) Act(v *rollout.View, envs []int32) {
 	} else {
 		p.Watch(v, envs)
 	}
-	p.answers.Take(envs, p.inferred)
 	p.Choose(v, envs)
-	p.answers.Foresee(v, envs)
+	p.answers.Play(v, envs)
 }
 
 // Choose draws an action from the network's policy, given what was inferred last.

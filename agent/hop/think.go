@@ -25,6 +25,7 @@ func (p *player) Think() search.Thought {
 		return t
 	}
 	n := s.env[0]
+	t.Script = p.answers.of(n)
 	for j := range p.sees.others {
 		g := search.Posterior{
 			Seat: int(s.seats[j+1]), Left: s.parts[0].rules.Legal(0, 0, j+1) == 0, Expected: make([]float64, len(p.sees.spec.Actions)),

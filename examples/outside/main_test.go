@@ -11,6 +11,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/search/bandit"
 )
 
 // The test binary is the program if it is told to be.
@@ -141,7 +142,7 @@ func TestWhoJoinsIsNoBotOfTheGame(t *testing.T) {
 	if own, every := len(g.Bots()), game.AllBots(g); len(every) != own+1 || every[own].Name != "turns" {
 		t.Errorf("%d bots of its own, and %v", own, every)
 	}
-	if slices.Contains(lab.Scripts(g), "turns") {
+	if slices.Contains(bandit.Scripts(g), "turns") {
 		t.Error("a bandit chooses it")
 	}
 }

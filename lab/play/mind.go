@@ -26,6 +26,9 @@ type Mind struct {
 
 // title says whose thoughts these are and what the agent hopes for.
 func (m *Mind) title() (who, worth string) {
+	if m.Script != "" {
+		return fmt.Sprintf("seat %d plays %s", m.Seat, m.Script), "what it expected was refuted"
+	}
 	return fmt.Sprintf("seat %d thinks", m.Seat), fmt.Sprintf("expects %s more", num(float64(m.Value)))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/stranger"
 )
 
 // Choice is what is known of some ways: UCB1 (Auer, Cesa-Bianchi and Fischer 2002). Its regret
@@ -46,6 +47,20 @@ func (c *Choice) Earned(arm int, x float64) {
 	c.Tried[arm]++
 	c.Sum[arm] += x
 	c.total++
+}
+
+// Scripts are the ways to play a game that there is a choice between: its bots that remember
+// nothing and do not act at random, and who joins others at the first of the game's things.
+func Scripts(g game.Game) (list []string) {
+	for _, b := range g.Bots() {
+		if _, remembers := b.New().(game.Watcher); !remembers && b.Name != "random" {
+			list = append(list, b.Name)
+		}
+	}
+	if l, err := stranger.Language(g); err == nil && len(l.Things) > 0 {
+		list = append(list, "help("+l.Things[0]+","+l.Pair[1]+")")
+	}
+	return list
 }
 
 // Player plays one of a game's scripts for an episode, chosen by what each has earned in this

@@ -27,7 +27,7 @@ type arm struct{ n, mean, squares float64 }
 
 const (
 	memory  = 0.995 // weight that is left of an episode with the next one
-	recent  = 0.97  // and of those of the first answer, which may read the others better by now
+	recent  = 0.98  // and of those of the first answer, which may read the others better by now
 	enough  = 5     // episodes before anything is refuted
 	chance  = 3     // standard errors that are no longer chance
 	matters = 0.1   // share of what was expected that is worth a search for something else

@@ -321,6 +321,7 @@ var Table = map[string][2]string{
 	"theatre.expects.note":       {"A ring marks what was then done.", "圆圈标出随后实际的动作。"},
 	"theatre.search":             {"What its search found", "它的搜索结果"},
 	"theatre.network":            {"What its network says", "它的网络的判断"},
+	"theatre.script":             {"what it expected was refuted by what it earned: %s plays this episode", "它的预期被实际收益推翻：本局由 %s 出手"},
 	"theatre.value":              {"It expects %s more.", "它预计还能得到 %s。"},
 	"theatre.action":             {"action", "动作"},
 	"theatre.visits":             {"visits", "访问"},
