@@ -6,11 +6,12 @@ import "math"
 // refutes what was expected of it: after a handful of episodes in which it earned less on average,
 // by more than chance and by more than a tenth, what each answer has really earned decides.
 //
-// From then on it is UCB with the spread of each answer's returns in place of their range: of n
-// episodes an answer that is worse by a gap gets at most about 2 (spread / gap)^2 ln n, so whatever
-// the others do, no more is lost against the best of the answers than the sum over the worse ones
-// of 2 spread^2 ln n / gap, and the episodes until the first was refuted. Old episodes count for
-// less, because others change.
+// From then on it is UCB with the spread of each answer's returns in place of their range. Against
+// others who do not change an answer that is worse by a gap gets about (spread / gap)^2 ln n of n
+// episodes. Against anybody, one who knows all this included: an answer gets an episode only while
+// what it earned lately, on average, and its spread times the root of ln n over its episodes, are
+// at least what the safe answer earned; so in so many episodes it has cost no more than that
+// against safe play. Old episodes count for less, because others change.
 type Guard struct {
 	arms    []arm
 	short   arm     // what the first answer earned less what was expected, in its episodes
@@ -92,7 +93,7 @@ func (g *Guard) pick() int {
 			return i
 		}
 		spread := max(math.Sqrt(a.squares/a.n), least)
-		if v := a.mean + spread*math.Sqrt(2*math.Log(all)/a.n); v > best {
+		if v := a.mean + spread*math.Sqrt(math.Log(all)/a.n); v > best {
 			best, at = v, i
 		}
 	}

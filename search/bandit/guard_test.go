@@ -1,7 +1,9 @@
 package bandit
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/hop-marl/hop/audit/reference"
@@ -121,5 +123,80 @@ func TestAGuardChoosesAsDefined(t *testing.T) {
 	}
 	if changes < 300 {
 		t.Errorf("the answer changed %d times: hardly anything was asked", changes)
+	}
+}
+
+// adversary pays answers but the safe one, knowing the guard, so that it earns little.
+type adversary struct {
+	name string
+	pays func(g *Guard, episode, row int, r *rng.Rand) float64 // row: for how many episodes the answer has been the same
+}
+
+// adversaries pay so much and nothing by turns: by the clock, until they are liked, while they are
+// not, for the first episodes of a row, or by lot.
+func adversaries() (list []adversary) {
+	add := func(name string, most float64, good func(g *Guard, episode, row int, r *rng.Rand) bool) {
+		list = append(list, adversary{fmt.Sprintf("%s, %v", name, most), func(g *Guard, episode, row int, r *rng.Rand) float64 {
+			if good(g, episode, row, r) {
+				return most
+			}
+			return 0
+		}})
+	}
+	for _, most := range []float64{0.9, 1.1, 2, 5} {
+		for _, k := range []int{1, 2, 3, 5, 8, 13, 21, 40, 80, 160} {
+			add(fmt.Sprintf("%d by turns", k), most, func(_ *Guard, episode, _ int, _ *rng.Rand) bool { return episode/k%2 == 0 })
+			add(fmt.Sprintf("the first %d of a life", k), most, func(_ *Guard, episode, _ int, _ *rng.Rand) bool { return episode < k })
+			add(fmt.Sprintf("the first %d of a row", k), most, func(_ *Guard, _, row int, _ *rng.Rand) bool { return row < k })
+			add(fmt.Sprintf("all but the first %d of a row", k), most, func(_ *Guard, _, row int, _ *rng.Rand) bool { return row >= k })
+			add(fmt.Sprintf("one of %d by lot", k), most, func(_ *Guard, _, _ int, r *rng.Rand) bool { return r.Float64()*float64(k) < 1 })
+		}
+		for _, x := range []float64{0.2, 0.5, 0.8, 0.95, 1, 1.05, 1.5, 2.5} {
+			add(fmt.Sprintf("while its mean is below %v", x), most, func(g *Guard, _, _ int, _ *rng.Rand) bool { return g.arms[g.Answer()].mean < x })
+			add(fmt.Sprintf("while the best mean is below %v", x), most, func(g *Guard, _, _ int, _ *rng.Rand) bool {
+				return !slices.ContainsFunc(g.arms, func(a arm) bool { return a.mean >= x })
+			})
+		}
+		add("while it is not refuted", most, func(g *Guard, _, _ int, _ *rng.Rand) bool { return !g.Refuted() })
+		add("once it is refuted", most, func(g *Guard, _, _ int, _ *rng.Rand) bool { return g.Refuted() })
+	}
+	return list
+}
+
+// Never much worse than safe: one answer is sure of 1 in every episode, and all others pay what an
+// adversary likes. Most take less than a quarter; worst is who pays five times as much once in ten
+// episodes, which for long may be bad luck.
+func TestAdversariesTakeLittle(t *testing.T) {
+	const episodes = 200
+	worst, by, much, all := math.Inf(1), "", 0, 0
+	for _, a := range adversaries() {
+		for _, expects := range []float64{1, 1.5, 3, 5} {
+			r, g := rng.New(3).Rand(), NewGuard(4)
+			earned, row, last := 0., 0, -1
+			for i := range episodes {
+				if g.Answer() != last {
+					row, last = 0, g.Answer()
+				}
+				g.Foresee(expects)
+				x := 1.
+				if g.Answer() != 2 {
+					x = a.pays(g, i, row, &r)
+				}
+				earned += x
+				row++
+				g.Earned(x)
+			}
+			share := earned / episodes
+			if all++; share < 0.75 {
+				much++
+			}
+			if share < worst {
+				worst, by = share, fmt.Sprintf("%s, where %v is expected", a.name, expects)
+			}
+		}
+	}
+	t.Logf("at least %.3f of the safe value: %s; %d of %d adversaries take more than a quarter", worst, by, much, all)
+	if worst < 0.5 || much > all/50 {
+		t.Errorf("%.3f of the safe value, among who pays %s; %d of %d adversaries take more than a quarter", worst, by, much, all)
 	}
 }
