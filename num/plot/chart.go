@@ -92,17 +92,17 @@ func Bars(name, title, caption string, ax Axes, labels []string, groups ...Group
 	return one(name, title, caption, p.Panel(title, HalfW, HalfH+20), legend)
 }
 
-// Cloud is a named set of points of one colour.
+// Cloud is a named set of points of one colour, with an interval each if Low and High are given.
 type Cloud struct {
-	Name string
-	X, Y []float64
+	Name            string
+	X, Y, Low, High []float64
 }
 
 // Scatter draws clouds of points.
 func Scatter(name, title, caption string, ax Axes, clouds ...Cloud) *Figure {
 	var xs, ys [][]float64
 	for _, cl := range clouds {
-		xs, ys = append(xs, cl.X), append(ys, cl.Y)
+		xs, ys = append(xs, cl.X), append(ys, cl.Y, cl.Low, cl.High)
 	}
 	x0, x1 := padded(xs...)
 	y0, y1 := padded(ys...)
@@ -111,6 +111,9 @@ func Scatter(name, title, caption string, ax Axes, clouds ...Cloud) *Figure {
 	p := New(x, ax.y(y0, y1))
 	var legend []Key
 	for i, cl := range clouds {
+		for k := range cl.Low {
+			p.Add(Line{X: []float64{cl.X[k], cl.X[k]}, Y: []float64{cl.Low[k], cl.High[k]}, Color: Fade(Agent(i), 0.35), Width: 1})
+		}
 		p.Add(cloud{cl.X, cl.Y, Fade(Agent(i), 0.6)})
 		legend = append(legend, Key{Name: cl.Name, Color: Agent(i), Area: true})
 	}

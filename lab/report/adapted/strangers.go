@@ -265,11 +265,16 @@ func (t *Table) dots() *plot.Figure {
 		c := plot.Cloud{Name: runName(s.Agent)}
 		for i, m := range s.Rows {
 			c.X, c.Y = append(c.X, float64(i+1)), append(c.Y, max(m.Normalised, -1))
+			lo, hi := m.Normalised, m.Normalised // of one seed there is no interval
+			if len(m.Seeds) > 1 {
+				lo, hi = m.CI[0], m.CI[1]
+			}
+			c.Low, c.High = append(c.Low, max(lo, -1)), append(c.High, min(max(hi, -1), 1.5))
 		}
 		clouds = append(clouds, c)
 	}
 	return plot.Scatter("strangers", "Every stranger, the hardest first",
-		"1 is the best response to it, 0 random play; below -1 is drawn at -1. Each agent's strangers are in its own order.",
+		"1 is the best response to it, 0 random play; below -1 is drawn at -1. Lines are 95 % intervals over seeds. Each agent's strangers are in its own order.",
 		plot.Axes{X: "strangers", Y: "normalised"}, clouds...)
 }
 
