@@ -96,13 +96,21 @@ func NewScene(kind string, in Input, actions int, sense Sense) *Frame {
 	return f
 }
 
+// walkers is how many columns a distance of co-players has: who forgets their order counts them.
+func (c *scene) walkers() int {
+	if c.Unordered {
+		return 1
+	}
+	return c.Seats - 1
+}
+
 // thing is how many columns the distances to one of the nearest things have: everyone's, the
 // moves, and the steps that will be left there.
-func (c *scene) thing() int { return (2+c.groups)*c.span + 4 }
+func (c *scene) thing() int { return (2+c.walkers())*c.span + 4 }
 
 // each is how many columns the distances to the things of one plane have: those to the nearest
 // ones and, for each co-player, its own, oneself's and the moves to the one nearest to it.
-func (c *scene) each() int { return Nearest*c.thing() + c.groups*(2*c.span+4) }
+func (c *scene) each() int { return Nearest*c.thing() + c.walkers()*(2*c.span+4) }
 
 // look fills the tables of turns: bit 0 mirrors rows, bit 1 columns, bit 2 the diagonal.
 func (c *scene) look(in Input) {
@@ -280,7 +288,7 @@ func (e *Encoder) scene(s *f32.Sparse, obs, extra []float32, narrow bool) {
 	}
 	e.rest(s, obs, extra)
 	if c.Distances {
-		e.distances(s, obs, extra)
+		e.distances(s, obs)
 	}
 }
 
@@ -329,10 +337,11 @@ func (e *Encoder) rest(s *f32.Sparse, obs, extra []float32) {
 	}
 }
 
-// distances appends, for each plane of things, how far everyone walks to those that are
-// nearest to oneself, the own moves that lead nearer and how many steps will be left on arrival; then, for each co-player, how far it
-// and oneself walk to the one that is nearest to it, and the own moves that lead there.
-func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
+// distances appends, for each plane of things, how far everyone walks to those that are nearest to
+// oneself, the own moves that lead nearer and how many steps will be left on arrival; then, for
+// each co-player, how far it and oneself walk to the one that is nearest to it, and the own moves
+// that lead there. Without an order it says how many co-players walk so far, not who they are.
+func (e *Encoder) distances(s *f32.Sparse, obs []float32) {
 	c, w := e.f.scene, e.work
 	if w.at[0] < 0 {
 		return
@@ -349,12 +358,12 @@ func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
 			s.AppendEntry(col+c.steps(w.dist[0][cell]), 1)
 			for p := 1; p < c.Seats; p++ {
 				if w.at[p] >= 0 {
-					c.say(s, extra, p, col+int32(c.span)+c.steps(w.dist[p][cell]), int32(c.span))
+					c.say(s, p, col+int32(c.span)+c.steps(w.dist[p][cell]), int32(c.span))
 				}
 			}
-			w.moves(cell, func(d int32) { s.AppendEntry(col+int32((1+c.groups)*c.span)+d, 1) })
+			w.moves(cell, func(d int32) { s.AppendEntry(col+int32((1+c.walkers())*c.span)+d, 1) })
 			if left >= 0 {
-				s.AppendEntry(col+int32((1+c.groups)*c.span)+4+c.steps(max(0, left-w.dist[0][cell])), 1)
+				s.AppendEntry(col+int32((1+c.walkers())*c.span)+4+c.steps(max(0, left-w.dist[0][cell])), 1)
 			}
 			col += int32(c.thing())
 		}
@@ -370,9 +379,9 @@ func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
 				}
 			}
 			each := int32(2*c.span + 4)
-			c.say(s, extra, p, col+c.steps(w.dist[p][cell]), each)
-			c.say(s, extra, p, col+int32(c.span)+c.steps(w.dist[0][cell]), each)
-			w.moves(cell, func(d int32) { c.say(s, extra, p, col+int32(2*c.span)+d, each) })
+			c.say(s, p, col+c.steps(w.dist[p][cell]), each)
+			c.say(s, p, col+int32(c.span)+c.steps(w.dist[0][cell]), each)
+			w.moves(cell, func(d int32) { c.say(s, p, col+int32(2*c.span)+d, each) })
 		}
 	}
 }
@@ -380,18 +389,13 @@ func (e *Encoder) distances(s *f32.Sparse, obs, extra []float32) {
 // steps returns the column of a distance.
 func (c *scene) steps(d int32) int32 { return min(d, int32(c.span-1)) }
 
-// say appends an entry about co-player p to the part of each group that it is in; col is the
-// first group's column.
-func (c *scene) say(s *f32.Sparse, extra []float32, p int, col, each int32) {
+// say appends an entry about co-player p; col is the column of the first of them, and each how many
+// it has.
+func (c *scene) say(s *f32.Sparse, p int, col, each int32) {
 	if !c.Unordered {
-		s.AppendEntry(col+int32(p-1)*each, 1)
-		return
+		col += int32(p-1) * each
 	}
-	for g := range c.groups {
-		if x := c.weight(extra, p, g); x != 0 {
-			s.AppendEntry(col+int32(g)*each, x)
-		}
-	}
+	s.AppendEntry(col, 1)
 }
 
 // measure finds things and blocks among the planes' nonzeros, and walks from everyone and from

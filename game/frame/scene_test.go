@@ -211,7 +211,7 @@ func TestDistancesAreWalks(t *testing.T) {
 					got[col-first] = v
 				}
 			}
-			if want := walks(in, s, obs, extra, span); !maps.Equal(got, want) {
+			if want := walks(in, s, obs, span); !maps.Equal(got, want) {
 				t.Fatalf("%dx%d: got %v\nwant %v", n, n, got, want)
 			}
 		}
@@ -219,9 +219,9 @@ func TestDistancesAreWalks(t *testing.T) {
 }
 
 // walks is what distances are, written down: for each kind of things the two nearest to oneself
-// (own distance, distances of the kinds of co-players, moves, steps left), then for the kinds of
-// co-players the one nearest to it (its distance, one's own, moves).
-func walks(in frame.Input, s frame.Sense, obs, extra []float32, span int32) map[int32]float32 {
+// (own distance, how many co-players are how far, moves, steps left), then for all co-players the one
+// nearest to it (its distance, one's own, moves).
+func walks(in frame.Input, s frame.Sense, obs []float32, span int32) map[int32]float32 {
 	n, out := in.Height, map[int32]float32{}
 	next := func(cell, d int) int {
 		y, x := cell/n+[]int{-1, 1, 0, 0}[d], cell%n+[]int{0, 0, -1, 1}[d]
@@ -256,13 +256,6 @@ func walks(in frame.Input, s frame.Sense, obs, extra []float32, span int32) map[
 			}
 		}
 	}
-	said := func(p int, col, each int32) {
-		for g := range int32(kinds) {
-			if v := extra[kinds*int32(p-1)+g]; v != 0 {
-				out[col+g*each] += v
-			}
-		}
-	}
 	moves := func(cell int, do func(d int32)) {
 		for d := range 4 {
 			if to := next(at[0], d); to >= 0 && far(to, cell) < far(at[0], cell) {
@@ -270,7 +263,7 @@ func walks(in frame.Input, s frame.Sense, obs, extra []float32, span int32) map[
 			}
 		}
 	}
-	thing := (2+kinds)*span + 4
+	thing := 3*span + 4
 	for k := range int32(2) {
 		var cells []int
 		for cell := range n * n {
@@ -279,23 +272,23 @@ func walks(in frame.Input, s frame.Sense, obs, extra []float32, span int32) map[
 			}
 		}
 		slices.SortStableFunc(cells, func(a, b int) int { return int(far(at[0], a) - far(at[0], b)) })
-		base := k * (2*thing + kinds*(2*span+4))
+		base := k * (2*thing + 2*span + 4)
 		for i, cell := range cells[:min(2, len(cells))] {
 			col := base + int32(i)*thing
 			out[col+min(far(at[0], cell), span-1)]++
 			for p := 1; p < seats; p++ {
-				said(p, col+span+min(far(at[p], cell), span-1), span)
+				out[col+span+min(far(at[p], cell), span-1)]++
 			}
-			moves(cell, func(d int32) { out[col+(1+kinds)*span+d]++ })
+			moves(cell, func(d int32) { out[col+2*span+d]++ })
 			left := int32(horizon*(1-obs[s.TimeAt])+0.5) - far(at[0], cell)
-			out[col+(1+kinds)*span+4+min(max(left, 0), span-1)]++
+			out[col+2*span+4+min(max(left, 0), span-1)]++
 		}
 		for p := 1; p < seats; p++ {
 			nearest := slices.MinFunc(cells, func(a, b int) int { return int(far(at[p], a) - far(at[p], b)) })
 			col := base + 2*thing
-			said(p, col+min(far(at[p], nearest), span-1), 2*span+4)
-			said(p, col+span+min(far(at[0], nearest), span-1), 2*span+4)
-			moves(nearest, func(d int32) { said(p, col+2*span+d, 2*span+4) })
+			out[col+min(far(at[p], nearest), span-1)]++
+			out[col+span+min(far(at[0], nearest), span-1)]++
+			moves(nearest, func(d int32) { out[col+2*span+d]++ })
 		}
 	}
 	return out

@@ -130,7 +130,8 @@ func (e *encoding) distances(obs, planes Value) []Value {
 			add := func(x Value, n int) { parts = append(parts, e.mul(e.reshape(x, int64(n)), exists)) }
 			add(steps(d, 1), span)
 			if others > 0 {
-				add(e.grouped(e.mul(steps(reads(theirs, to), others), there), span), e.groups*span)
+				x, n := e.counted(e.mul(steps(reads(theirs, to), others), there), span)
+				add(x, n)
 			}
 			add(b.moves(to, own, near), 4)
 			if left != "" {
@@ -150,9 +151,20 @@ func (e *encoding) distances(obs, planes Value) []Value {
 		to := e.smallest(e.add(order, none)) // [batch][others][cells]
 		exists := e.mul(e.largest(things, 2), e.reshape(here, 1, 1))
 		about := e.concat(steps(reads(theirs, to), others), steps(reads(own, to), others), b.moves(to, own, near))
-		parts = append(parts, e.grouped(e.mul(e.mul(about, there), exists), 2*span+4))
+		x, _ := e.counted(e.mul(e.mul(about, there), exists), 2*span+4)
+		parts = append(parts, x)
 	}
 	return parts
+}
+
+// counted adds up numbers [batch][co-players][n], or leaves them as they are in a frame with an
+// order, and returns them flat, and how many they are.
+func (e *encoding) counted(x Value, n int) (Value, int) {
+	if e.sense.Unordered {
+		return e.sum(x, 1), n
+	}
+	n *= e.sense.Seats - 1
+	return e.reshape(x, int64(n)), n
 }
 
 // smallest marks the smallest entry of each row [batch][n][cells], the first of equals.
