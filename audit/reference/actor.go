@@ -86,10 +86,16 @@ func Wide(x []float32) []float64 {
 // among those that do.
 func (a Actor) Row(obs, goal []float32) []float64 {
 	goal, obs = goal[:min(a.Extra, len(goal))], a.look(obs).obs
+	row := []float64(nil)
 	if a.Sense.Unordered {
-		return a.alike(obs, goal)
+		row = a.alike(obs, goal)
+	} else {
+		row = encode(a.Frame, a.Input, obs, goal)
 	}
-	return encode(a.Frame, a.Input, obs, goal)
+	if a.Sense.Distances {
+		row = append(row, a.walks(obs)...)
+	}
+	return row
 }
 
 // rowOf makes a matrix of one row.

@@ -132,5 +132,115 @@ func (t *Tape) acts(logits *Mat, views [][]int32) *Mat {
 	})
 }
 
-// Defined reports whether rows of such observations are defined here: walking distances are not.
-func (a Actor) Defined() bool { return !a.Sense.Distances && (!a.Sense.On() || a.Frame != frame.Board) }
+// walks is how far everyone walks, one-hot, from 0 to height and width, the last of which stands
+// for all beyond. For each plane of things, of the two nearest to oneself: one's own distance,
+// everybody else's, which moves lead nearer, and how many steps are left on arrival; then for
+// every co-player, of the thing nearest to it, its distance, one's own, and the moves that lead
+// there. Of equally near things the first on the board counts, for a co-player the one that is
+// nearest to oneself. Where co-players are not told apart theirs are added up.
+func (a Actor) walks(obs []float32) (row []float64) {
+	s, span, cells := a.Sense, a.Height+a.Width, a.Height*a.Width
+	others := s.Seats - 1
+	if s.Unordered {
+		others = 1
+	}
+	shown := func(plane int) (list []int) {
+		for cell := range cells {
+			if obs[cell*a.Planes+plane] != 0 {
+				list = append(list, cell)
+			}
+		}
+		return list
+	}
+	blocked := make([]bool, cells)
+	if s.Block >= s.Seats {
+		for _, cell := range shown(s.Block) {
+			blocked[cell] = true
+		}
+	}
+	beside := func(cell, d int) int { // -1: it cannot be entered
+		y, x := cell/a.Width+moves[d][0], cell%a.Width+moves[d][1]
+		if y < 0 || y >= a.Height || x < 0 || x >= a.Width || blocked[y*a.Width+x] {
+			return -1
+		}
+		return y*a.Width + x
+	}
+	from := func(cell int) []int { // the fewest steps to every cell, by rounds
+		far := make([]int, cells)
+		for i := range far {
+			far[i] = frame.Far
+		}
+		far[cell] = 0
+		for round := range cells {
+			for at := range far {
+				for d := 0; d < 4 && far[at] == round; d++ {
+					if to := beside(at, d); to >= 0 && far[to] > round+1 {
+						far[to] = round + 1
+					}
+				}
+			}
+		}
+		return far
+	}
+	var dist [][]int // of everyone; nil: not on the board
+	for p := range max(1, s.Seats) {
+		if at := shown(p); len(at) > 0 {
+			dist = append(dist, from(at[len(at)-1]))
+		} else {
+			dist = append(dist, nil)
+		}
+	}
+	hot := func(dst []float64, d int) { dst[min(d, span-1)]++ }
+	leads := func(dst []float64, to int) {
+		me := slices.Index(dist[0], 0)
+		for d := range 4 {
+			if at := beside(me, d); at >= 0 && from(at)[to] < dist[0][to] {
+				dst[d]++
+			}
+		}
+	}
+	place := func(p, each int) int { // where what is said of co-player p begins
+		if s.Unordered {
+			return 0
+		}
+		return (p - 1) * each
+	}
+	for _, plane := range s.Things(a.Planes) {
+		thing, about := (2+others)*span+4, 2*span+4
+		part := make([]float64, frame.Nearest*thing+others*about)
+		if row = append(row, part...); dist[0] == nil {
+			continue
+		}
+		part = row[len(row)-len(part):]
+		things := shown(plane)
+		slices.SortStableFunc(things, func(x, y int) int { return dist[0][x] - dist[0][y] })
+		for i, to := range things[:min(frame.Nearest, len(things))] {
+			one := part[i*thing:]
+			hot(one, dist[0][to])
+			for p := 1; p < s.Seats; p++ {
+				if dist[p] != nil {
+					hot(one[span+place(p, span):], dist[p][to])
+				}
+			}
+			leads(one[(1+others)*span:], to)
+			if s.TimeAt >= 0 && s.Horizon > 0 {
+				left := int(float64(s.Horizon)*(1-float64(obs[s.TimeAt]))+0.5) - dist[0][to]
+				hot(one[(1+others)*span+4:], max(0, left))
+			}
+		}
+		for p := 1; p < s.Seats && len(things) > 0; p++ {
+			if dist[p] == nil {
+				continue
+			}
+			to := slices.MinFunc(things, func(x, y int) int { return dist[p][x] - dist[p][y] })
+			one := part[frame.Nearest*thing+place(p, about):]
+			hot(one, dist[p][to])
+			hot(one[span:], dist[0][to])
+			leads(one[2*span:], to)
+		}
+	}
+	return row
+}
+
+// Defined reports whether rows of such observations are defined here.
+func (a Actor) Defined() bool { return !a.Sense.On() || a.Frame != frame.Board }

@@ -10,21 +10,23 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 )
 
-// Boards that are turned, and co-players who are told apart by what is said of them, are written
-// as frames write them, and actions come back from the same view.
+// Boards that are turned, co-players who are told apart by what is said of them, and distances are
+// written as frames write them, and actions come back from the same view.
 func TestScenesAreTheFrames(t *testing.T) {
-	g, err := staghunt.New(staghunt.Default())
+	hunt := staghunt.Default()
+	hunt.Size, hunt.Blocks, hunt.Stags = 6, 5, 2
+	g, err := staghunt.New(hunt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sp := g.Spec()
 	for _, c := range []struct {
-		turn, unordered bool
-		said            int // of each co-player
-	}{{true, false, 2}, {false, true, 3}, {true, true, 0}, {true, true, 3}} {
+		turn, unordered, distances bool
+		said                       int // of each co-player
+	}{{true, false, false, 2}, {false, true, false, 3}, {true, true, false, 0}, {true, true, true, 3}, {false, false, true, 2}} {
 		in := board(sp, true)
 		in.Extra = c.said * (sp.Seats - 1)
-		sense := frame.Sense{Turn: c.turn, Unordered: c.unordered}.Of(frame.Layout(sp.Obs), sp.Seats, sp.Horizon, sp.Actions)
+		sense := frame.Sense{Turn: c.turn, Unordered: c.unordered, Distances: c.distances}.Of(frame.Layout(sp.Obs), sp.Seats, sp.Horizon, sp.Actions)
 		f := frame.NewScene(frame.Ego, in, len(sp.Actions), sense)
 		a := Actor{Frame: frame.Ego, Actions: len(sp.Actions), Input: in, Sense: sense}
 		enc, x := f.Encoder(), f32.Sparse{}
