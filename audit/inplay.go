@@ -28,8 +28,8 @@ type inPlay struct {
 // How agents are watched in play.
 const (
 	playEnvs    = 3
-	playWindows = 12
-	promised    = 20 // reward that an episode is taken to be worth beside what it is
+	playWindows = 18
+	promised    = 60 // reward that an episode is taken to be worth beside what it is
 )
 
 // plansInPlay lets the minds that plan in play alone play, and says what was found.

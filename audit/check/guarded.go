@@ -65,11 +65,11 @@ func (s *Study) answered(v *rollout.View, n int) {
 	s.answers.rows++
 	switch {
 	case act < 0 || probs[act] <= 0:
-		s.answers.miss(1, "at step %d of env %d it plays %s. By what was expected and earned this episode is that of %s, which gives %s "+
-			"no probability.", next, v.T, n, s.name(act), who, s.name(act))
+		s.answers.miss(1, "at step %d of env %d, in an episode that is %s's by what was expected and earned before, it plays %s, to which "+
+			"that gives no probability.", next, v.T, n, who, s.name(act))
 	case e.Answer == 0 && !agree(float64(v.LogProb[step]), math.Log(float64(probs[act])), 1e-4):
-		s.answers.miss(1, "at step %d of env %d it plays %s with a probability of %.4f. By what was expected and earned this episode is "+
-			"that of the plan, which gives it %.4f.", next, v.T, n, s.name(act), math.Exp(float64(v.LogProb[step])), probs[act])
+		s.answers.miss(1, "at step %d of env %d, in an episode that is the plan's by what was expected and earned before, it plays %s with "+
+			"a probability of %.4f, the plan's is %.4f.", next, v.T, n, s.name(act), math.Exp(float64(v.LogProb[step])), probs[act])
 	}
 }
 
