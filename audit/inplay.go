@@ -7,7 +7,6 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
 	"github.com/hop-marl/hop/audit/probe"
-	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
@@ -29,8 +28,8 @@ type inPlay struct {
 // How agents are watched in play.
 const (
 	playEnvs    = 3
-	playWindows = 12
-	promised    = 20 // reward that an episode is taken to be worth beside what it is
+	playWindows = 18
+	promised    = 60 // reward that an episode is taken to be worth beside what it is
 )
 
 // plansInPlay lets the minds that plan in play alone play, and says what was found.
@@ -90,7 +89,7 @@ func (p *inPlay) play(i int, t *tap) error {
 	}
 	frozen.Freeze(false)
 	scale := t.exp.PPO.RewardScale
-	model, params := acting.Actor()
+	_, params := acting.Actor()
 	for _, part := range params.Parts {
 		if part.Name == "value/b" {
 			params.W[part.Off] += float32(promised * scale)
@@ -99,10 +98,6 @@ func (p *inPlay) play(i int, t *tap) error {
 	cfg := *t.hop
 	cfg.Goals.Life, cfg.Search.When = 0, "always"
 	f, err := probe.Saved(p.mind)
-	if err != nil {
-		return err
-	}
-	net, err := reference.LoadNet(f, "net/")
 	if err != nil {
 		return err
 	}
@@ -118,9 +113,7 @@ func (p *inPlay) play(i int, t *tap) error {
 			return err
 		}
 		if cfg.Search.Guard {
-			// What it keeps of those whom it met is saved by those alone who go on to meet others.
-			err := s.Guarded(checks.Part(saved, a), checks.ActorOf(t.exp.Actor, model.Input), net, parts.Game, scale, playEnvs)
-			if err != nil {
+			if err := s.Guarded(checks.Part(f, a), parts.Game, scale, playEnvs); err != nil {
 				return err
 			}
 		}
@@ -168,11 +161,12 @@ type watchedPlayer struct {
 	study   *checks.Study
 }
 
-// Act looks at the decision, once, lets the player act and keeps what it holds.
+// Act looks at a decision of the plan, once, lets the player act and keeps what it holds.
 func (w *watchedPlayer) Act(v *rollout.View, envs []int32) {
-	if later := func(n int32) bool { return !v.Start[v.Moment(v.T, int(n))] }; !w.in.looked[v.Agent] && slices.ContainsFunc(envs, later) {
+	early := func(n int32) bool { return v.Start[v.Moment(v.T, int(n))] || !w.study.Plans(int(n)) }
+	if later := slices.DeleteFunc(slices.Clone(envs), early); !w.in.looked[v.Agent] && len(later) > 0 {
 		w.in.looked[v.Agent] = true
-		w.in.insight.Look(w.subject, v, envs)
+		w.in.insight.Look(w.subject, v, later)
 	}
 	w.Player.Act(v, envs)
 	if b, ok := w.Player.(learner.Believing); ok {

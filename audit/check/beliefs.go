@@ -23,7 +23,6 @@ type path struct {
 	seen    map[[2]int][]learner.Belief // by slot and env: of every co-player, after it acted
 
 	ended map[[2]int]bool // by slot and env: an episode's end
-	due   map[[2]int]int  // by slot and env: the answer that the guard is to give; not there: by what was read
 
 	beliefs   []*reference.Beliefs   // [N]
 	history   [][]*reference.History // [N][others]
@@ -35,7 +34,6 @@ type path struct {
 	lastGoal  [][]int                // [N][A] goals reached in it
 	read      [][]*reference.Reader  // [N][others] what has been read of each, where a sequence model reads
 	episode   []int                  // [N] which is running
-	met       [][]float64            // [N] what had been read of somebody at the end of its life; nil: nobody yet
 	loose     []bool                 // [N] a class that was counted is either of two: what follows is taken as it is
 	predicted int
 }
@@ -64,7 +62,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 	if p.ready {
 		return nil
 	}
-	p.ready, p.seen, p.ended, p.due = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}, map[[2]int]int{}
+	p.ready, p.seen, p.ended = true, map[[2]int][]learner.Belief{}, map[[2]int]bool{}
 	goals, _, _, err := s.loaded(f)
 	if err != nil {
 		return err
@@ -83,7 +81,7 @@ func (s *Study) Before(f *safetensors.File, envs int) error {
 			memories = append(memories, goals.Begin())
 		}
 		p.history, p.expected, p.playing = append(p.history, memories), append(p.expected, nil), append(p.playing, false)
-		p.loose, p.episode, p.met = append(p.loose, false), append(p.episode, -1), append(p.met, nil)
+		p.loose, p.episode = append(p.loose, false), append(p.episode, -1)
 		var read []*reference.Reader
 		for j := range s.others {
 			if !goals.Reads() {
@@ -147,7 +145,7 @@ func (s *Study) Acted(b learner.Believing, v *rollout.View, envs []int32) {
 			})
 		}
 		s.path.seen[[2]int{v.T, int(n)}] = list
-		s.due(v, int(n))
+		s.answered(v, int(n))
 	}
 }
 
@@ -206,15 +204,11 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 		}
 		p.loose[n] = false
 	}
-	if err := ex.acquaintances(f); err != nil {
-		return err
-	}
 	if len(p.seen) > 0 {
 		p.windows++
 	}
 	clear(p.seen)
 	clear(p.ended)
-	clear(p.due)
 	return nil
 }
 
@@ -237,8 +231,6 @@ type walk struct {
 	goals *reference.Goals
 	model reference.Others
 	net   reference.Net
-
-	answer int // the guard's at this moment
 }
 
 // played returns what an agent did before slot t, and the goal it reached with it.
@@ -270,7 +262,6 @@ func (x *walk) slot(t, n int) {
 	if held == nil {
 		return
 	}
-	x.answer = p.due[[2]int{t, n}]
 	x.believed(t, n, start, held)
 	if p.read[n] != nil {
 		x.reading(t, n, start, held)
@@ -294,7 +285,6 @@ func (x *walk) slot(t, n int) {
 // cut is what is written where a window or a limit cuts an episode.
 func (x *walk) cut(t, n int) {
 	if t > 0 && x.ro.End[x.ro.Step(x.me, t-1, n)] == batch.Cut && x.p.expected[n] != nil {
-		x.answer = x.p.due[[2]int{t - 1, n}]
 		x.written(t, n, x.p.expected[n])
 	}
 }
@@ -403,9 +393,6 @@ func uniform(legal []bool) []float64 {
 
 // features returns those of hypothesis g.
 func (x *walk) features(b learner.Belief, g int) []float64 {
-	if x.answer > 0 {
-		return x.guard.codes[x.answer-1]
-	}
 	if x.goals.OfKinds() {
 		return x.goals.Goal(wide(b.Mean), g)
 	}
@@ -546,11 +533,11 @@ func (x *walk) unbelievable(t, n, j int, start bool, before []float64, held []le
 	return says
 }
 
-func (x *walk) name(action int32) string {
+func (s *Study) name(action int32) string {
 	if action < 0 {
 		return "nothing"
 	}
-	return x.spec.Actions[action]
+	return s.spec.Actions[action]
 }
 
 // written holds what the own network reads against the beliefs.

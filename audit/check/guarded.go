@@ -1,114 +1,81 @@
 package check
 
 import (
-	"cmp"
-	"slices"
+	"math"
 
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
-	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/search/bandit"
 )
 
 // guarded is what an agent's guards are to choose in play, by the record of what was expected and
 // earned.
 type guarded struct {
-	codes [][]float64        // [answers but the first] whom the others are then taken for
-	lives []*reference.Guard // [N]
-	now   []reference.Played // [N] the running episode
-	scale float64            // of rewards in values
+	scripts []game.Bot         // [answers but the first]
+	lives   []*reference.Guard // [N]
+	now     []reference.Played // [N] the running episode
+	scale   float64            // of rewards in values
 }
 
-// Guarded makes the study one of play whose answers are guarded: f is the agent as it is loaded,
-// own its network, of which net is the weights.
-func (s *Study) Guarded(f *safetensors.File, own reference.Actor, net reference.Net, g game.Game, scale float64, envs int) error {
+// Guarded makes the study one of play whose answers are guarded, if those of the agent f are.
+func (s *Study) Guarded(f *safetensors.File, g game.Game, scale float64, envs int) error {
 	goals, _, _, err := s.loaded(f)
-	if err != nil {
+	if err != nil || !goals.Untyped() {
 		return err
 	}
-	codes, err := s.answers(f, goals, own, net, g)
-	if err != nil {
-		return err
+	s.guard = &guarded{now: make([]reference.Played, envs), scale: scale}
+	for _, name := range bandit.Scripts(g) {
+		b, err := game.NewBot(g, name)
+		if err != nil {
+			return err
+		}
+		s.guard.scripts = append(s.guard.scripts, b)
 	}
-	s.guard = &guarded{codes: codes, now: make([]reference.Played, envs), scale: scale}
 	for range envs {
-		s.guard.lives = append(s.guard.lives, &reference.Guard{Answers: 1 + len(codes)})
+		s.guard.lives = append(s.guard.lives, &reference.Guard{Answers: 1 + len(s.guard.scripts)})
 	}
 	return nil
 }
 
-// answers returns whom the others may be taken for: of those met while it learnt the one among
-// whom the agent expects least at the start of an episode, the one in the middle, and the one
-// among whom it expects most, if all its co-players were that one.
-func (s *Study) answers(
-	f *safetensors.File, goals *reference.Goals, own reference.Actor, net reference.Net, g game.Game,
-) ([][]float64, error) {
-	const starts = 16
-	t, ok := f.Get("goals/met")
-	if !ok {
-		return nil, nil
-	}
-	d, width := len(goals.NewReader().Says()), goals.Width()
-	met := make([]float32, len(t.Data)/4)
-	if err := f.Float32(met, "goals/met", len(met)); err != nil {
-		return nil, err
-	}
-	st, r := g.New(), rng.New(1).Child("starts").Rand()
-	var obs [][]float32
-	for range starts {
-		st.Reset(&r)
-		seen := make([]float32, s.spec.Obs.Len())
-		st.Observe(0, seen)
-		obs = append(obs, seen)
-	}
-	type one struct {
-		code  []float32
-		worth float64
-	}
-	var list []one
-	for code := range slices.Chunk(met, d) {
-		if !slices.ContainsFunc(code, func(x float32) bool { return x != 0 }) {
-			continue // nobody yet
-		}
-		read := make([]float32, len(s.others)*width)
-		for j := range s.others {
-			copy(read[j*width:], code)
-			read[(j+1)*width-1] = 1
-		}
-		x := one{code: code}
-		for _, seen := range obs {
-			_, v := own.At(net, seen, read)
-			x.worth += v
-		}
-		list = append(list, x)
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	slices.SortStableFunc(list, func(a, b one) int { return cmp.Compare(a.worth, b.worth) })
-	var codes [][]float64
-	for _, at := range []int{0, len(list) / 2, len(list) - 1} {
-		codes = append(codes, wide(list[at].code))
-	}
-	return codes, nil
-}
+// Plans reports whether the plan is what is to answer in env n.
+func (s *Study) Plans(n int) bool { return s.guard == nil || s.guard.now[n].Answer == 0 }
 
-// due notes which answer is to be given, and what is expected of an episode that has just begun.
-func (s *Study) due(v *rollout.View, n int) {
-	if s.guard == nil || len(s.guard.codes) == 0 {
+// answered holds what was done against the answer that was due, and notes what is expected of an
+// episode that has just begun.
+func (s *Study) answered(v *rollout.View, n int) {
+	if s.guard == nil {
 		return
 	}
-	e := &s.guard.now[n]
-	s.path.due[[2]int{v.T, n}] = e.Answer
+	const next = "mind/hop: Play and Over in answers.go; search/bandit: Guard"
+	e, step := &s.guard.now[n], v.StepOf(n)
 	if v.Start[v.Moment(v.T, n)] {
 		e.Expected, e.Foreseen = float64(v.Value[v.SlotOf(n)])/s.guard.scale, true
+	}
+	act, probs, who := v.Action[step], v.TargetAt(step), "the plan"
+	if e.Answer > 0 {
+		p, says := s.guard.scripts[e.Answer-1].(game.Policy)
+		if !says {
+			return
+		}
+		probs, who = make([]float32, len(s.spec.Actions)), p.Name()
+		p.Probs(v.State(n), v.SeatOf(n), probs)
+	}
+	s.answers.rows++
+	switch {
+	case act < 0 || probs[act] <= 0:
+		s.answers.miss(1, "at step %d of env %d, in an episode that is %s's by what was expected and earned before, it plays %s, to which "+
+			"that gives no probability.", next, v.T, n, who, s.name(act))
+	case e.Answer == 0 && !agree(float64(v.LogProb[step]), math.Log(float64(probs[act])), 1e-4):
+		s.answers.miss(1, "at step %d of env %d, in an episode that is the plan's by what was expected and earned before, it plays %s with "+
+			"a probability of %.4f, the plan's is %.4f.", next, v.T, n, s.name(act), math.Exp(float64(v.LogProb[step])), probs[act])
 	}
 }
 
 // Earned takes in what an episode earned.
 func (s *Study) Earned(n int, earned float64) {
-	if s.guard == nil || len(s.guard.codes) == 0 {
+	if s.guard == nil {
 		return
 	}
 	e := &s.guard.now[n]

@@ -36,6 +36,7 @@ type Study struct {
 	bayes    tally // beliefs
 	counts   tally // counts across episodes
 	written  tally // what the own network reads of beliefs
+	answers  tally // what was done against the answer that was due
 	moved    int   // beliefs that an action moved
 	path     path
 	guard    *guarded // in play, where answers are guarded; nil: they are not
@@ -160,6 +161,8 @@ var othersQuestions = []othersQuestion{
 		"What is counted across episodes is what the co-players turned out to be after.", 4},
 	{func(s *Study) *tally { return &s.written }, "beliefs", "beliefs reach the own network", "share of rows",
 		"The own network is given the beliefs about whoever is there, each at its place.", 4},
+	{func(s *Study) *tally { return &s.answers }, "planner", "what was refuted loses its turn", "share of actions",
+		"The plan acts until returns refute what was expected of it; then whoever's turn it is by what each has earned.", 4},
 }
 
 // Findings says what the studies of all agents came to. Questions that none could

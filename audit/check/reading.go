@@ -5,7 +5,6 @@ import (
 
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/audit/reference"
-	"github.com/hop-marl/hop/num/safetensors"
 )
 
 const readsAt = "mind/hop: Infer, begin and hold in context.go; model/sequence: Memory and Read in play.go"
@@ -19,9 +18,6 @@ func (x *walk) reading(t, n int, start bool, held []learner.Belief) {
 	before := make([]*reference.Reader, len(x.others))
 	for j, r := range p.read[n] {
 		before[j] = r.Copy()
-		if episode, life := p.episode[n], x.cfg.Goals.Life; forgets && life > 0 && episode > 0 && j == episode/life%len(x.others) {
-			p.met[n] = r.Says() // of another one at every end of a life
-		}
 		x.next(r, t, n, j, start, forgets)
 	}
 	if !x.cfg.Belief.Within && !start {
@@ -81,28 +77,4 @@ func (x *walk) misread(n, j int, forgets bool, before *reference.Reader, got []f
 		}
 	}
 	return ""
-}
-
-// acquaintances holds what an agent keeps of those whom it met against what was read of them.
-func (x *walk) acquaintances(f *safetensors.File) error {
-	if x.cfg.Goals.Life == 0 || !x.goals.Reads() || len(x.p.seen) == 0 {
-		return nil
-	}
-	d := len(x.p.read[0][0].Says())
-	met := make([]float32, len(x.p.met)*d)
-	if err := f.Float32(met, "goals/met", len(met)); err != nil {
-		return err
-	}
-	for n, want := range x.p.met {
-		if want == nil {
-			continue
-		}
-		got := met[n*d : (n+1)*d]
-		x.history.rows++
-		if far := distance(got, want, 2e-3); far > 0 {
-			x.history.miss(far, "of whom it met last in env %d it keeps %s, at the end of that life it had read %s.",
-				"mind/hop: meet in context.go", n, code(wide(got)), code(want))
-		}
-	}
-	return nil
 }

@@ -6,9 +6,9 @@ import "math"
 // the whole record of a life: the first answer is trusted until it has earned less than was
 // expected of it, on average over its own episodes, by three standard errors and a tenth of that;
 // from then on, until it earns no more than a twentieth less, each episode's answer is the one of
-// the highest mean plus its own spread times sqrt(2 ln n / n of it), one that was never tried
+// the highest mean plus its own spread times sqrt(ln n / n of it), one that was never tried
 // first. With every episode what answers earned before counts 0.5 % less, what the first earned
-// 3 %; and with every episode of the first, what was expected of it before 3 %.
+// 2 %; and with every episode of the first, what was expected of it before 2 %.
 type Guard struct {
 	Answers int
 
@@ -40,7 +40,7 @@ func weighed(x []float64, weight []float64) (n, mean, squares float64) {
 
 // Add takes in an episode, and returns the answer of the next.
 func (g *Guard) Add(e Played) int {
-	const less, first = 0.995, 0.97
+	const less, first = 0.995, 0.98
 	g.past = append(g.past, e)
 	var short, hoped, weight []float64
 	for _, p := range g.past {
@@ -84,7 +84,7 @@ func (g *Guard) Add(e Played) int {
 	}
 	best, at := math.Inf(-1), 0
 	for k := range counts {
-		if v := means[k] + spreads[k]*math.Sqrt(2*math.Log(all)/counts[k]); v > best {
+		if v := means[k] + spreads[k]*math.Sqrt(math.Log(all)/counts[k]); v > best {
 			best, at = v, k
 		}
 	}

@@ -103,7 +103,7 @@ func TestMeansAreOfWhatWasPaid(t *testing.T) {
 // change half-way, and with episodes of which nothing was expected.
 func TestAGuardChoosesAsDefined(t *testing.T) {
 	changes := 0
-	for life := range 60 {
+	for life := range 90 {
 		r, answers := rng.New(uint64(life)).Child("twin").Rand(), 2+life%3
 		g, twin := NewGuard(answers), reference.Guard{Answers: answers}
 		for i := range 120 {
