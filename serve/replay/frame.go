@@ -164,7 +164,8 @@ func mindOf(m *play.Mind, scale float32) *mindView {
 		return nil
 	}
 	v := &mindView{
-		Does: m.Does, Searched: m.Searched, Visits: m.Visits, Q: numbers(m.Q), Prior: numbers(m.Prior), Policy: numbers(m.Policy), Script: m.Script,
+		Does: m.Does, Searched: m.Searched, Visits: m.Visits, Q: numbers(m.Q), Prior: numbers(m.Prior), Policy: numbers(m.Policy),
+		Script: m.Script,
 	}
 	for _, x := range m.Line {
 		v.Line = append(v.Line, move(x))
