@@ -26,7 +26,8 @@ func TestScenesAreTheFrames(t *testing.T) {
 	}{{true, false, false, 2}, {false, true, false, 3}, {true, true, false, 0}, {true, true, true, 3}, {false, false, true, 2}} {
 		in := board(sp, true)
 		in.Extra = c.said * (sp.Seats - 1)
-		sense := frame.Sense{Turn: c.turn, Unordered: c.unordered, Distances: c.distances}.Of(frame.Layout(sp.Obs), sp.Seats, sp.Horizon, sp.Actions)
+		sense := frame.Sense{Turn: c.turn, Unordered: c.unordered, Distances: c.distances}
+		sense = sense.Of(frame.Layout(sp.Obs), sp.Seats, sp.Horizon, sp.Actions)
 		f := frame.NewScene(frame.Ego, in, len(sp.Actions), sense)
 		a := Actor{Frame: frame.Ego, Actions: len(sp.Actions), Input: in, Sense: sense}
 		enc, x := f.Encoder(), f32.Sparse{}

@@ -152,7 +152,9 @@ func adversaries() (list []adversary) {
 			add(fmt.Sprintf("one of %d by lot", k), most, func(_ *Guard, _, _ int, r *rng.Rand) bool { return r.Float64()*float64(k) < 1 })
 		}
 		for _, x := range []float64{0.2, 0.5, 0.8, 0.95, 1, 1.05, 1.5, 2.5} {
-			add(fmt.Sprintf("while its mean is below %v", x), most, func(g *Guard, _, _ int, _ *rng.Rand) bool { return g.arms[g.Answer()].mean < x })
+			add(fmt.Sprintf("while its mean is below %v", x), most, func(g *Guard, _, _ int, _ *rng.Rand) bool {
+				return g.arms[g.Answer()].mean < x
+			})
 			add(fmt.Sprintf("while the best mean is below %v", x), most, func(g *Guard, _, _ int, _ *rng.Rand) bool {
 				return !slices.ContainsFunc(g.arms, func(a arm) bool { return a.mean >= x })
 			})

@@ -274,7 +274,8 @@ func (t *Table) dots() *plot.Figure {
 		clouds = append(clouds, c)
 	}
 	return plot.Scatter("strangers", "Every stranger, the hardest first",
-		"1 is the best response to it, 0 random play; below -1 is drawn at -1. Lines are 95 % intervals over seeds. Each agent's strangers are in its own order.",
+		"1 is the best response to it, 0 random play; below -1 is drawn at -1. Lines are 95 % intervals over seeds. "+
+			"Each agent's strangers are in its own order.",
 		plot.Axes{X: "strangers", Y: "normalised"}, clouds...)
 }
 
