@@ -68,12 +68,13 @@ type group struct {
 	Goals        []string // and "none", for nothing
 	goals        []string // of the game
 	refs         []plot.Ref
-	Stages       []stage        // around the training, in order
-	Meetings     []*adapted.Row // as hop adapt wrote them in a stage
-	Life         int            // env steps of a meeting
-	LifeEnd      int            // the last ones, which are scored
-	MeetingsPage string         // link to the whole table
-	team         []string       // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
+	Stages       []stage            // around the training, in order
+	Meetings     []*adapted.Row     // as hop adapt wrote them in a stage
+	Life         int                // env steps of a meeting
+	LifeEnd      int                // the last ones, which are scored
+	MeetingsPage string             // link to the whole table
+	Strangers    *adapted.Strangers // in place of them, where co-players were those of a split
+	team         []string           // [A] who plays at the end: "learn", a bot, a frozen agent; nil: all learn
 }
 
 // read gathers a group. It fails if there is no run at all, or if one is not as it was

@@ -137,7 +137,7 @@ func (g *group) readMeetings(dir string, s stage) error {
 		g.note("%s/adapt.json cannot be read (%v): how the agents meet others is not shown", s.Dir, err)
 		return nil
 	}
-	g.Meetings, g.Life, g.LifeEnd = t.Table, t.Steps, t.Last
+	g.Meetings, g.Life, g.LifeEnd, g.Strangers = t.Table, t.Steps, t.Last, t.First
 	g.MeetingsPage = path.Join(s.Dir, "adapt.html")
 	return nil
 }

@@ -30,6 +30,17 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 			"done before", "../stages/moa-1/card.html")
 	}
 	page := func() string { return load(t, dir, "report.html") }
+	among := `{"split":"staghunt/test@1","of":225,"n":2,"median":0.9,"worst_decile":0.4,"below_random":0.5,"safe":1,"rows":[` +
+		`{"name":"flee","score":0.1,"best_response":1,"by":"by nh","random":0.8,"normalised":-0.7,"watch":"hop play a"},` +
+		`{"name":"help(stag)","known":true,"score":4.5,"best_response":5,"by":"exact","random":1,"normalised":0.875}]}`
+	put(t, filepath.Join(root, "stages/vae-1/adapt.json"), `{"steps":2400,"last":600,"table":[{"vs":["flee"]}],"strangers":`+among+`}`)
+	if err := Write(t.Context(), registry.New(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"report.html", "report.md"} {
+		says(t, file, load(t, dir, file), "Among strangers", "Among 2 of the 225 strangers of staghunt/test@1, none of whom it has met: half of them pay "+
+			"it at least 0.900", "nine of ten at least 0.400; with 50 % it ends below random play", "flee", "-0.700", "known", "0.875")
+	}
 	sections := []string{`<section id="stages">`, `<section id="meetings">`, `href="#stages"`, `href="#meetings"`}
 	for _, want := range sections {
 		if strings.Count(page(), want) != 1 {

@@ -41,6 +41,24 @@ type Strangers struct {
 	Rows        []Met          `json:"rows"` // the hardest first
 }
 
+// Summary says in a sentence how it does among them.
+func (s *Strangers) Summary() string {
+	return fmt.Sprintf("Among %d of the %d strangers of %s, %s: half of them pay it at least %s of what the best response earns, nine of ten "+
+		"at least %s; with %.0f %% it ends below random play, with %.0f %% below .9 of the %s that a script is sure of.", s.N, s.Of, s.Split,
+		s.unmet(), plot.Number(float64(s.Median)), plot.Number(float64(s.Worst)), 100*s.BelowRandom, 100*s.BelowSafe, plot.Number(s.Safe))
+}
+
+// unmet says whether it has met some of them.
+func (s *Strangers) unmet() string {
+	if s.Known == 0 {
+		return "none of whom it has met"
+	}
+	return fmt.Sprintf("of whom it has met %d", s.Known)
+}
+
+// Width is the length of the bar that shows the score, in per cent.
+func (m Met) Width() float64 { return 100 * min(max(m.Normalised, 0), 1) }
+
 // AtEpisode is the mean over strangers of the share that is lost in an episode, as in Normalised.
 type AtEpisode struct {
 	Episode int     `json:"episode"` // from 1
