@@ -51,7 +51,7 @@ var healthy = []struct {
 	// Goals within episodes, and windows that cut them.
 	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}},
 	// Several agents with one network, who read their co-players over lives and plan in play, on the true rules.
-	{"hop+lives", 25, []string{"search.dynamics=rules", "models.world=", "moa.hidden=[16,16]"}},
+	{"hop+", 25, []string{"search.dynamics=rules", "models.world=", "moa.hidden=[16,16]"}},
 }
 
 // slow are the seeds of healthy runs that take longest: CI asks for them with -all.
@@ -69,7 +69,7 @@ func TestHealthyRunsPass(t *testing.T) {
 		name := fmt.Sprintf("%s seed %d %v", h.preset, h.seed, h.sets)
 		t.Run(name, func(t *testing.T) {
 			sets := h.sets
-			if h.preset == "hop+lives" {
+			if h.preset == "hop+" {
 				sets = append(slices.Clone(sets), "models.sequence="+reader(t))
 			}
 			s := load(t, h.preset, !*long, sets...)

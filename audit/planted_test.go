@@ -41,7 +41,7 @@ var tiny = map[string][]string{
 		"train.envs=4", "train.window=36", "search.trees=1", "search.sims=4", "moa.hidden=[24,24]", "actor.hidden=[24]", "leaf.kind=net",
 	},
 	"hop-coin": {"train.envs=6", "moa.hidden=[24,24]", "actor.hidden=[24]"},
-	"hop+lives": {
+	"hop+": {
 		"train.envs=6", "train.window=36", "search.trees=2", "search.sims=6", "actor.hidden=[24]",
 	},
 	"ppo-imagine-4x4": {"train.envs=20", "imagine.steps=40", "imagine.batch=128", "actor.hidden=[24]"},

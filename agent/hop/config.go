@@ -30,7 +30,7 @@ type Config struct {
 
 // Goals is what the others are taken to be after.
 type Goals struct {
-	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (HOP+; needs models.vae and models.cvae); a class of states (HOP+; needs models.vae with discrete goals); or whatever a sequence model has read from all the episodes among them, who they are included (needs models.sequence)" oneof:"none|hand|latent|classes|context"`
+	Kind       string  `yaml:"kind" doc:"what others are taken to want: nothing (direct-OM); one of the game's hand-made goals (HOP); a point inferred from their history (hop+types; needs models.vae and models.cvae); a class of states (hop+discrete; needs models.vae with discrete goals); or whatever a sequence model has read from all the episodes among them, who they are included (HOP+; needs models.sequence)" oneof:"none|hand|latent|classes|context"`
 	Doubt      bool    `yaml:"doubt" doc:"one more hypothesis about each co-player: it acts at random" when:"hand|latent|classes"`
 	DoubtStart float64 `yaml:"doubt_start" doc:"probability that somebody new acts at random; -1: as each other hypothesis, or as often as the response network met it, or as it was in a sequence model's lifetimes" range:"-1..1" when:"hand|latent|classes|context"`
 	Life       int     `yaml:"life" doc:"episodes of a lifetime among the same co-players while agents learn; 0: one without end" unit:"episodes" range:"0..100000" when:"context"`

@@ -16,7 +16,7 @@ import (
 	"github.com/hop-marl/hop/num/safetensors"
 )
 
-// latent is HOP+'s goals: points z, inferred from a co-player's history within
+// latent is the goals of HOP+ with types: points z, inferred from a co-player's history within
 // the episode as a normal distribution, or, if the VAE's goals are discrete, as the
 // probabilities of their classes; what z is, each tree draws for itself.
 // There is a hypothesis for each type of co-player in the population: that it is of this

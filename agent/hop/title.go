@@ -4,7 +4,7 @@ import "fmt"
 
 // Title names agents with these settings, for reports.
 func (c Config) Title() string {
-	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+", "classes": "HOP+ with discrete goals",
+	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+ with types", "classes": "HOP+ with discrete goals",
 		"context": "HOP+ that reads whole lives"}[c.Goals.Kind]
 	rules := "the true rules"
 	if c.Search.Dynamics == "world" {

@@ -12,7 +12,7 @@ import (
 func TestShowPrintsWhatASpecResolvesTo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := ok(t, "show", "hop+nogoals", "--set", "search.trees=3")
-	for _, want := range []string{"name: hop+nogoals\n", "\nmind: hop\n", "    trees: 3\n", "    kind: none\n", "prepare:\n"} {
+	for _, want := range []string{"name: hop+nogoals\n", "\nmind: hop\n", "    trees: 3\n", "    read: false\n", "prepare:\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown:\n%s", want, text)
 		}

@@ -1,5 +1,5 @@
 """Writes the jobs of questions 1 to 12 for pool.sh: python3 jobs.py [QUESTIONS...] > jobs; all of them, or 01, 11, 11-4h1s, ...
-One command a job, five seeds. Tiny sizes to try it: TINY=1. Models of hop+ on two stags are pretrained once ($R/hop) and shared
+One command a job, five seeds. Tiny sizes to try it: TINY=1. Models of hop+types on two stags are pretrained once ($R/hop) and shared
 by questions 3, 6, 8 and 9; the second half of question 7 reads the runs of question 9."""
 import os, sys
 TINY = bool(os.environ.get("TINY"))
@@ -21,11 +21,11 @@ P = {}  # question -> list of jobs in order; the file's order is that of ORDER b
 def begin(): out.clear()
 def end(q): P[q] = list(out)
 
-# hop: the models of hop+ on two stags, and hop+ itself
+# hop: the models of hop+types on two stags, and hop+types itself
 begin()
-job("hop-prep", "", f"mkdir -p hop && cd hop && GOMAXPROCS=4 \"$BIN\" train hop+ --seeds 99 --workers 4 --set {STAGS} --set train.steps=1280 --set eval.episodes=4 --out . --json > prep.json 2> prep.err && "
+job("hop-prep", "", f"mkdir -p hop && cd hop && GOMAXPROCS=4 \"$BIN\" train hop+types --seeds 99 --workers 4 --set {STAGS} --set train.steps=1280 --set eval.episodes=4 --out . --json > prep.json 2> prep.err && "
     "for m in vae cvae moa world response; do echo \"--set models.$m=$(ls -d $PWD/stages/$m-* | head -1)\"; done | tr '\\n' ' ' > models")
-for s in SEEDS: train(f"hop-{s}", "hop-prep", "hop", "hop+", "hop+", [STAGS, f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link("hop+", s, "hop"))
+for s in SEEDS: train(f"hop-{s}", "hop-prep", "hop", "hop+types", "hop+types", [STAGS, f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link("hop+types", s, "hop"))
 end("hop")
 
 # 1: their latest stack
@@ -71,15 +71,15 @@ for s in SEEDS:
         name = h.replace(" --forget", "-episode")
         job(f"03-{name}-{s}", f"03-data-{s}", f"cd 03 && \"$BIN\" pretrain sequence --data data-{s} --history {h} --seed {s} --out seq-{name}-{s} --set epochs={n(8, 1)} --json > seq-{name}-{s}.json 2> seq-{name}-{s}.err")
 one = list(out); out.clear()
-def act(name, s, sets, preset="hop+"):
+def act(name, s, sets, preset="hop+types"):
     train(f"03-{name}-{s}", "hop-prep", "03", f"act-{name}", preset, [STAGS] + sets, s)
-    if preset == "hop+": out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace("train hop+ ", "train hop+ $(cat $R/hop/models) --set 'prepare=[]' "))
+    if preset == "hop+types": out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace("train hop+types ", "train hop+types $(cat $R/hop/models) --set 'prepare=[]' "))
 for s in SEEDS: act("onestep", s, [f"eval.episodes={EV}"] + n([], ["train.steps=3000", "train.warm.windows=1"]), "hop+onestep")
 for s in SEEDS: act("nosearch", s, ["search.sims=0", f"eval.episodes={EV}", f"train.steps={n(6000, 1280)}"])
 for sims, ev in ((1000, n(25, 1)), (200, n(100, 2)), (50, EV)):
     for s in SEEDS: act(f"tree-{sims}", s, [f"search.sims={sims}", "search.depth=0", "train.envs=8", f"train.steps={160 if sims > 50 else n(6000, 320)}", f"eval.episodes={ev}"] + (["train.window=20"] if sims > 50 else []))
 for name, sets in (("tree-1000", "--set search.sims=1000 --set search.depth=0"), ("tree-200", "--set search.sims=200 --set search.depth=0"), ("tree-50", "--set search.sims=50 --set search.depth=0"), ("nosearch", "--set search.sims=0"), ("depth1", "")):
-    job(f"03-time-{name}", "hop-prep", f"cd 03 && \"$BIN\" bench train hop+ --cpu 1 --set {STAGS} --set 'prepare=[]' --set train.envs=8 --set train.window=40 --steps 320 $(cat $R/hop/models) {sets} --json > time-{name}.json 2> time-{name}.err")
+    job(f"03-time-{name}", "hop-prep", f"cd 03 && \"$BIN\" bench train hop+types --cpu 1 --set {STAGS} --set 'prepare=[]' --set train.envs=8 --set train.window=40 --steps 320 $(cat $R/hop/models) {sets} --json > time-{name}.json 2> time-{name}.err")
 job("03-time-onestep", "03-onestep-1", f"cd 03 && \"$BIN\" bench train hop+onestep --cpu 1 --set train.warm.windows=0 --set train.standins.share=0 --set train.standins.teams=0 --set {STAGS} --set 'prepare=[]' --set train.envs=8 --set train.window=40 --steps 320 "
     "$(for m in vae cvae; do echo \"--set models.$m=$(ls -d $PWD/runs-act-onestep-1/stages/$m-* | head -1)\"; done) --json > time-onestep.json 2> time-onestep.err")
 out[:] = one + out
@@ -98,10 +98,10 @@ LIVES = n(4, 1)
 known = "ns,ns,ns nh,nh,nh random,random,random ns,nh,nh ns,ns,random nh,ns,random"
 a, b = "runs-selfish-9/ppo-4x4-001/seed-9", "runs-prosocial-9/ppo-4x4-001/seed-9"
 strange = f"deadline,deadline,deadline {a}#1,{a}#2,{a}#3 {b}#1,{b}#2,{b}#3"
-for name in ("hop+", "rl2", "lstm", "ppo", "self"):
+for name in ("hop+types", "rl2", "lstm", "ppo", "self"):
     for s in SEEDS:
-        run = {"hop+": f"$R/hop/runs-hop+-{s}/hop+-001", "self": f"runs-self-{s}/ppo-4x4-001"}.get(name, f"runs-{name}-{s}/rl2-001")
-        dep = f"hop-{s}" if name == "hop+" else f"09-{name}-{s}"
+        run = {"hop+types": f"$R/hop/runs-hop+types-{s}/hop+types-001", "self": f"runs-self-{s}/ppo-4x4-001"}.get(name, f"runs-{name}-{s}/rl2-001")
+        dep = f"hop-{s}" if name == "hop+types" else f"09-{name}-{s}"
         for where, flags in (("known", f"--trios '{known}'"), ("strange", f"--trios '{strange}'"),
                              ("to-ns", "--vs nh,nh,nh --then ns,ns,ns --at-episode 10 --steps 1200"), ("to-nh", "--vs ns,ns,ns --then nh,nh,nh --at-episode 10 --steps 1200")):
             adapt(f"09-{name}-{where}-{s}", dep + (" 09-selfish-9 09-prosocial-9" if where == "strange" else ""), "09", f"adapt-{name}-{where}", s, run, f"{flags} --lives {LIVES}")
@@ -123,22 +123,22 @@ def pipeline(q, v, s, deps, base, sets):
             "inside && /- name:/ { name = $3; getline; print \"--set prepare.\" name \".seed=\" (/seed:/ ? seed * 10 + 7 : seed) }')")
     flags = " ".join(f"--set {x}" for x in [STAGS, f"eval.episodes={EV}"] + sets + n([], ["train.steps=1280"]))
     job(f"{q}-{v}-{s}", deps, f"mkdir -p {q} && cd {q} && {spec} && \"$BIN\" train {s}/{v}.yaml $STAGES --seeds {s} --out {s}/runs --workers 1 {flags} --json > {s}/{v}.json 2> {s}/{v}.err")
-for s in SEEDS: pipeline("05", "hop+", s, "", "hop+", [])
-for s in SEEDS: pipeline("05", "hop+gumbel", s, f"05-hop+-{s}", "hop+gumbel", [])
-for s in SEEDS: pipeline("05", "eight", s, f"05-hop+-{s}", "hop+", ["prepare.vae.model.discrete=8"])
+for s in SEEDS: pipeline("05", "hop+types", s, "", "hop+types", [])
+for s in SEEDS: pipeline("05", "hop+gumbel", s, f"05-hop+types-{s}", "hop+gumbel", [])
+for s in SEEDS: pipeline("05", "eight", s, f"05-hop+types-{s}", "hop+types", ["prepare.vae.model.discrete=8"])
 for s in SEEDS: pipeline("05", "soft", s, f"05-hop+gumbel-{s}", "hop+gumbel", ["goals.spread=0"])
 for s in SEEDS: pipeline("05", "hop+discrete", s, f"05-eight-{s}", "hop+discrete", [])
 end("05")
 
-# 3, in play: hop+ beside hop+sequence, whose others are read by a transformer, a GRU, a transformer that forgets at an episode's start, or nothing
+# 3, in play: hop+types beside hop+sequence, whose others are read by a transformer, a GRU, a transformer that forgets at an episode's start, or nothing
 begin()
 def plays(v, s, deps, base, sets=()):
     pipeline("play", v, s, deps, base, list(sets))
     job(f"play-adapt-{v}-{s}", f"play-{v}-{s}", f"cd play && \"$BIN\" adapt {s}/runs/{v}-001 --trios six --lives {n(2, 1)} --workers 1 --out {s}/adapt-{v} --json > {s}/{v}.adapt.json 2> {s}/{v}.adapt.err")
-for s in SEEDS: plays("hop+", s, "", "hop+")
+for s in SEEDS: plays("hop+types", s, "", "hop+types")
 READS = "prepare.sequence.model"
 for v, sets in (("hop+sequence", []), ("hop+gru", [READS + ".history=gru"]), ("hop+forget", [READS + ".across=false"]), ("hop+blind", [READS + ".history=none"])):
-    for s in SEEDS: plays(v, s, f"play-hop+-{s}", "hop+sequence", sets)
+    for s in SEEDS: plays(v, s, f"play-hop+types-{s}", "hop+sequence", sets)
 end("03-play")
 
 # 10: partial observation
@@ -219,14 +219,14 @@ end("12")
 # 6: the gate
 begin()
 for r in (0, 1, 2):
-    for s in SEEDS: train(f"06-staghunt-{r}-{s}", "hop-prep", "06", f"staghunt-{r}", "hop+", [STAGS, f"goals.gate={r}", f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link(f"staghunt-{r}", s, "hop"))
+    for s in SEEDS: train(f"06-staghunt-{r}-{s}", "hop-prep", "06", f"staghunt-{r}", "hop+types", [STAGS, f"goals.gate={r}", f"eval.episodes={EV}"] + n([], ["train.steps=1280"]), s, link(f"staghunt-{r}", s, "hop"))
 end("06")
 for g in ("coin", "snowdrift", "foraging", "tag", "cleanup"):
     begin()
     for r in (-1, 0, 1, 2):
         for s in SEEDS:
             first = (r, s) == (-1, 1)
-            train(f"06-{g}-{r}-{s}", "" if first else f"06-{g}--1-1", "06", f"{g}-{r}", "hop+", [f"game.name={g}", f"goals.gate={r}", f"eval.episodes={n(50, 4)}"] + n([], ["train.steps=1280"]), s,
+            train(f"06-{g}-{r}-{s}", "" if first else f"06-{g}--1-1", "06", f"{g}-{r}", "hop+types", [f"game.name={g}", f"goals.gate={r}", f"eval.episodes={n(50, 4)}"] + n([], ["train.steps=1280"]), s,
                   "" if first else link(f"{g}-{r}", s, f"06/runs-{g}--1-1"))
     end(f"06-games-{g}")
 

@@ -120,14 +120,14 @@ def q03():
     for n in D: print("   by steps seen,", n, " ".join(f"{D[n][1]['steps'][i][0]}:{mean(D[n][s]['steps'][i][1] for s in D[n]):.2f}" for i in range(len(D[n][1]["steps"]))))
     head("", "mean return", "every seed", "greedy", "processor s of the run", "MB", "processor ms a decision")
     A = {}
-    for n, title in (("nosearch", "response network alone, `search.sims=0`"), ("onestep", "one step, own network's value, `hop+onestep`"), ("depth1", "one step in 8 drawn futures, `hop+`"), ("tree-50", "8 trees of 50"), ("tree-200", "8 trees of 200"), ("tree-1000", "8 trees of 1,000")):
-        A[n] = run("hop", "hop+") if n == "depth1" else run("03", "act-" + n); t = load(f"03/time-{n}.json")
+    for n, title in (("nosearch", "response network alone, `search.sims=0`"), ("onestep", "one step, own network's value, `hop+onestep`"), ("depth1", "one step in 8 drawn futures, `hop+types`"), ("tree-50", "8 trees of 50"), ("tree-200", "8 trees of 200"), ("tree-1000", "8 trees of 1,000")):
+        A[n] = run("hop", "hop+types") if n == "depth1" else run("03", "act-" + n); t = load(f"03/time-{n}.json")
         row(title, pm(vals(of(A[n], "mean"))), every(vals(of(A[n], "mean")), 3), pm(vals(of(A[n], "greedy"))), *cost(A[n]), num(1000 / t["collect_agent_steps_per_s"], 2) if t else "-")
-    for n in ("nosearch", "onestep", "tree-50", "tree-200", "tree-1000"): diff(f"hop+ - {n}", of(A["depth1"], "mean"), of(A[n], "mean"))
+    for n in ("nosearch", "onestep", "tree-50", "tree-200", "tree-1000"): diff(f"hop+types - {n}", of(A["depth1"], "mean"), of(A[n], "mean"))
 
 def q03play():
     """Whole pipelines of play/SEED: self-play and the six trios."""
-    T = {"hop+": "`hop+`", "hop+sequence": "`hop+sequence`, transformer", "hop+gru": "GRU, `--history gru`", "hop+forget": "transformer that forgets at an episode's start, `--forget`", "hop+blind": "reads nothing, `--history none`"}
+    T = {"hop+types": "`hop+types`", "hop+sequence": "`hop+sequence`, transformer", "hop+gru": "GRU, `--history gru`", "hop+forget": "transformer that forgets at an episode's start, `--forget`", "hop+blind": "reads nothing, `--history none`"}
     S, K, A = {}, {}, {}
     head("others read by", "self-play", "every seed", *KNOWN, "mean of the six", "processor s", "MB")
     for v in T:
@@ -137,9 +137,9 @@ def q03play():
         A[v] = a
         S[v], K[v] = {s: t["mean"] for s, (t, _) in r.items()}, {s: mean(x) for s, x in a.items()}
         row(T[v], pm(vals(S[v])), every(vals(S[v]), 3), *(pm([x[i] for x in vals(a)], 2) for i in range(len(KNOWN))), pm(vals(K[v])), f"{mean(t['seeds'][0]['cpu_s'] for t, _ in r.values()):.0f}", f"{max(e['peak_memory_bytes'] / 2**20 for _, e in r.values() if e):.0f}")
-    for v, names in (("hop+", ("data", "vae", "cvae", "moa")), ("hop+sequence", ("lives", "sequence")), ("hop+gru", ("sequence",))):
+    for v, names in (("hop+types", ("data", "vae", "cvae", "moa")), ("hop+sequence", ("lives", "sequence")), ("hop+gru", ("sequence",))):
         x = [q["wall_s"] for s in SEEDS for q in load(f"play/{s}/runs/{v}-001/stages.json") or [] if q["name"] in names]; print(f"   stages of {v}, {' '.join(names)}: {num(sum(x) / len(SEEDS), 1)} s of the clock")
-    for a, b in (("hop+sequence", "hop+"), ("hop+gru", "hop+"), ("hop+sequence", "hop+gru"), ("hop+sequence", "hop+forget"), ("hop+sequence", "hop+blind")):
+    for a, b in (("hop+sequence", "hop+types"), ("hop+gru", "hop+types"), ("hop+sequence", "hop+gru"), ("hop+sequence", "hop+forget"), ("hop+sequence", "hop+blind")):
         if a not in S or b not in S: continue
         diff(f"{a} - {b}, self-play", S[a], S[b]); diff(f"{a} - {b}, mean of six", K[a], K[b])
         for i, t in enumerate(KNOWN): diff(f"{a} - {b}, {t}", *({s: x[i] for s, x in A[v].items()} for v in (a, b)))
@@ -168,8 +168,8 @@ def q04():
         if len(set(x) & set(y)) > 1: diff(f"{a} - {b}, steps to 4.5", x, y, 0)
 
 def q05():
-    V = ("hop+", "hop+gumbel", "soft", "eight", "hop+discrete"); R = {}
-    T5 = {"hop+": "16 numbers, `hop+`", "hop+gumbel": "4 x 4 classes, `hop+gumbel`", "soft": "4 x 4 classes, plans with the probabilities, `goals.spread=0`", "eight": "8 classes, `hop+` with the VAE of `hop+discrete`", "hop+discrete": "8 classes, beliefs by Bayes' rule, `hop+discrete`"}
+    V = ("hop+types", "hop+gumbel", "soft", "eight", "hop+discrete"); R = {}
+    T5 = {"hop+types": "16 numbers, `hop+types`", "hop+gumbel": "4 x 4 classes, `hop+gumbel`", "soft": "4 x 4 classes, plans with the probabilities, `goals.spread=0`", "eight": "8 classes, `hop+types` with the VAE of `hop+discrete`", "hop+discrete": "8 classes, beliefs by Bayes' rule, `hop+discrete`"}
     head("goals", "self-play", "every seed", "greedy", "`goal/ce`, first windows", "`goal/ce`, last windows", "processor s", "MB")
     for v in V:
         R[v], G, cpu, mb, ce, c0 = {}, {}, [], [], [], []
@@ -180,12 +180,12 @@ def q05():
             w = [x for _, x, _ in windows(f"05/{s}/runs/{v}-001/seed-{s}/metrics.csv", "goal/ce")]
             if w: ce.append(mean(w[-8:])); c0.append(mean(w[:8]))
         row(T5[v], pm(vals(R[v])), every(vals(R[v]), 3), pm(vals(G)), pm(c0), pm(ce), f"{mean(cpu):.0f}", f"{max(mb):.0f}")
-    for v in V[1:]: diff(f"hop+ - {v}", R["hop+"], R[v])
+    for v in V[1:]: diff(f"hop+types - {v}", R["hop+types"], R[v])
     diff("eight - hop+discrete", R["eight"], R["hop+discrete"]); diff("eight - gumbel", R["eight"], R["hop+gumbel"]); diff("gumbel - soft", R["hop+gumbel"], R["soft"])
 
 def q06():
     head("radius", "return", "every seed", "processor s", "every seed", "MB", "phases, wall s")
-    R = {-1: run("hop", "hop+"), **{r: run("06", f"staghunt-{r}") for r in (0, 1, 2)}}
+    R = {-1: run("hop", "hop+types"), **{r: run("06", f"staghunt-{r}") for r in (0, 1, 2)}}
     for r in R: row("no gate" if r < 0 else r, pm(vals(of(R[r], "mean"))), every(vals(of(R[r], "mean")), 3), pm(vals(of(R[r], "cpu")), 1), every(vals(of(R[r], "cpu")), 0), cost(R[r])[1], phases(R[r]))
     part = lambda r, k: {s: x["phases"].get(k, 0) for s, x in R[r].items()}
     for r in R: print(f"   radius {r}: collect/search/others {pm(vals(part(r, 'collect/search/others')), 2)} s, its share of collect {pm([part(r, 'collect/search/others')[s] / part(r, 'collect')[s] for s in SEEDS])}; collect {pm(vals(part(r, 'collect')), 2)} s")
@@ -228,15 +228,15 @@ def q07():
 
 def adapted(names, where, k):
     return {n: [{s: t["table"][i]["normalised"] for s in SEEDS if (t := load(f"09/adapt-{n}-{where}-{s}.json"))} for i in range(k)] for n in names}
-T9 = {"hop+": "`hop+`", "rl2": "RL^2", "lstm": "PPO with an LSTM, population", "ppo": "PPO, population", "self": "PPO, self-play"}
+T9 = {"hop+types": "`hop+types`", "rl2": "RL^2", "lstm": "PPO with an LSTM, population", "ppo": "PPO, population", "self": "PPO, self-play"}
 KNOWN = ("3 ns", "3 nh", "3 random", "ns+2nh", "2ns+random", "nh+ns+random")
 def q09():
-    names = ("hop+", "rl2", "lstm", "ppo", "self")
+    names = ("hop+types", "rl2", "lstm", "ppo", "self")
     K, S = adapted(names, "known", 6), adapted(names, "strange", 3)
     head("met in training", *KNOWN, "mean of the six", "self-play", "processor s", "MB")
     six = {n: {s: mean(K[n][i][s] for i in range(6)) for s in SEEDS} for n in names}
     for n in names:
-        r = run("hop", "hop+") if n == "hop+" else run("09", n)
+        r = run("hop", "hop+types") if n == "hop+types" else run("09", n)
         row(T9[n], *(pm(vals(x), 2) for x in K[n]), pm(vals(six[n]), 3), pm(vals(of(r, "mean")), 2), *cost(r))
     head("strangers", "3 deadline", "3 selfish PPO", "3 prosocial PPO", "3 nh, then 3 ns", "back, every seed", "3 ns, then 3 nh", "back, every seed")
     for n in names:
@@ -248,14 +248,14 @@ def q09():
         row(T9[n], *(pm(vals(x), 2) for x in S[n]), *cells)
     for n in names:
         print(f"   {n} raw: known scores", " / ".join(every([load(f'09/adapt-{n}-known-{s}.json')['table'][i]['score'] for s in SEEDS]) for i in range(6)), "| strange", " / ".join(every([load(f'09/adapt-{n}-strange-{s}.json')['table'][i]['score'] for s in SEEDS]) for i in range(3)))
-    for n in ("hop+", "lstm", "ppo", "self"):
+    for n in ("hop+types", "lstm", "ppo", "self"):
         for i, t in enumerate(KNOWN): diff(f"{n} - rl2, {t}", K[n][i], K["rl2"][i])
         diff(f"{n} - rl2, mean of six", six[n], six["rl2"])
         for i, t in enumerate(("deadline", "selfish", "prosocial")): diff(f"{n} - rl2, {t}", S[n][i], S["rl2"][i])
     for n in ("ppo", "lstm"):
-        diff(f"hop+ - {n}, mean of six", six["hop+"], six[n])
-        for i, t in enumerate(KNOWN): diff(f"hop+ - {n}, {t}", K["hop+"][i], K[n][i])
-        for i, t in enumerate(("deadline", "selfish", "prosocial")): diff(f"hop+ - {n}, {t}", S["hop+"][i], S[n][i])
+        diff(f"hop+types - {n}, mean of six", six["hop+types"], six[n])
+        for i, t in enumerate(KNOWN): diff(f"hop+types - {n}, {t}", K["hop+types"][i], K[n][i])
+        for i, t in enumerate(("deadline", "selfish", "prosocial")): diff(f"hop+types - {n}, {t}", S["hop+types"][i], S[n][i])
     print("question 7: lstm - ppo over the population")
     for i, t in enumerate(KNOWN): diff(f"lstm - ppo, {t}", K["lstm"][i], K["ppo"][i])
     diff("lstm - ppo, mean of six", six["lstm"], six["ppo"])
@@ -265,19 +265,19 @@ def q09():
         print("  ", t, *(pm([mean(x[a:b]) for x in e], 2) for a, b in ((0, 1), (1, 10), (10, 20), (20, None))))
     for n, l in (("selfish", "selfish"), ("prosocial", "prosocial")):
         r = load(f"09/{l}-9.json"); print("strangers' self-play,", n, r["mean"] if r else "-")
-    t = load("09/adapt-hop+-strange-1.json"); print([(x["best_response"], x["best_response_by"], x["random"]) for x in t["table"]])
+    t = load("09/adapt-hop+types-strange-1.json"); print([(x["best_response"], x["best_response_by"], x["random"]) for x in t["table"]])
 
 def q08():
-    R = {v: run("08", v) for v in ("mixed", "noplanner", "later", "ppo", "prosocial")}; R["hop+"] = run("hop", "hop+")
+    R = {v: run("08", v) for v in ("mixed", "noplanner", "later", "ppo", "prosocial")}; R["hop+types"] = run("hop", "hop+types")
     head("run", "mean", "agent 0", "agent 1", "agent 2", "agent 3", "processor s", "MB", "phases, wall s")
-    T8 = {"mixed": "`mixed-4x4`: hop+, PPO, prosocial PPO, ns", "noplanner": "nh in the planner's place", "later": "agent 1 is ns for a third, then learns", "ppo": "self-play of PPO", "prosocial": "self-play of prosocial PPO", "hop+": "self-play of `hop+`"}
+    T8 = {"mixed": "`mixed-4x4`: hop+types, PPO, prosocial PPO, ns", "noplanner": "nh in the planner's place", "later": "agent 1 is ns for a third, then learns", "ppo": "self-play of PPO", "prosocial": "self-play of prosocial PPO", "hop+types": "self-play of `hop+types`"}
     for v in R: row(T8[v], pm(vals(of(R[v], "mean")), 2), *(pm([a[i] for a in vals(of(R[v], "agents"))], 2) for i in range(4)), *cost(R[v]), phases(R[v]))
     for v in R: print("  ", v, "; ".join(every(a) for a in vals(of(R[v], "agents"))))
     ag = lambda v, i: {s: R[v][s]["agents"][i] for s in R[v]}
-    diff("mixed: ppo - prosocial", ag("mixed", 1), ag("mixed", 2)); diff("mixed: hop+ - ppo", ag("mixed", 0), ag("mixed", 1))
+    diff("mixed: ppo - prosocial", ag("mixed", 1), ag("mixed", 2)); diff("mixed: hop+types - ppo", ag("mixed", 0), ag("mixed", 1))
     diff("mixed - noplanner: ppo", ag("mixed", 1), ag("noplanner", 1)); diff("mixed - noplanner: prosocial", ag("mixed", 2), ag("noplanner", 2)); diff("mixed - noplanner: ns", ag("mixed", 3), ag("noplanner", 3))
     for i in range(4): diff(f"later - mixed: agent {i}", ag("later", i), ag("mixed", i))
-    diff("hop+ in mixed - hop+ in self-play", ag("mixed", 0), of(R["hop+"], "mean")); diff("ppo in mixed - in self-play", ag("mixed", 1), of(R["ppo"], "mean")); diff("prosocial in mixed - in self-play", ag("mixed", 2), of(R["prosocial"], "mean"))
+    diff("hop+types in mixed - hop+types in self-play", ag("mixed", 0), of(R["hop+types"], "mean")); diff("ppo in mixed - in self-play", ag("mixed", 1), of(R["ppo"], "mean")); diff("prosocial in mixed - in self-play", ag("mixed", 2), of(R["prosocial"], "mean"))
 
 def q10():
     for board, views in ((4, (1, 2, 0)), (8, (1, 2, 3, 0))):

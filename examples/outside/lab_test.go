@@ -10,7 +10,7 @@ import (
 	"github.com/hop-marl/hop/train/registry"
 )
 
-// small makes HOP+ and all that comes before it small.
+// small makes HOP+ with types and all that comes before it small.
 var small = []string{
 	"prepare.response.steps=2000", "prepare.response.envs=16", "prepare.response.net.hidden=[8]", "prepare.response.episodes=2",
 	"prepare.data.rows=2500", "prepare.vae.epochs=1", "prepare.vae.model.hidden=[16]", "prepare.cvae.epochs=1", "prepare.cvae.model.gru=8",
@@ -19,7 +19,7 @@ var small = []string{
 	"train.steps=200", "train.envs=4", "train.window=12", "search.trees=2", "eval.episodes=2", "game.horizon=11",
 }
 
-// A program without a command line trains HOP+, among bots and among learners that it grows first:
+// A program without a command line trains HOP+ with types, among bots and among learners that it grows first:
 // what is done before and after the training is done by the lab itself.
 func TestALabAloneTrainsHOPPlus(t *testing.T) {
 	follow := "follow=[{name: adapt, adapt: {vs: [ns, nh, nh], steps: 20, last: 10, lives: 1, starts: 1}}]"
@@ -27,8 +27,8 @@ func TestALabAloneTrainsHOPPlus(t *testing.T) {
 		more   []string
 		stages int
 	}{
-		"hop+":    {[]string{follow}, 10},
-		"hop+zoo": {[]string{"prepare.zoo.who=[selfish]", "prepare.zoo.hold=[selfish-2]", "prepare.zoo.steps=500"}, 10},
+		"hop+types": {[]string{follow}, 10},
+		"hop+zoo":   {[]string{"prepare.zoo.who=[selfish]", "prepare.zoo.hold=[selfish-2]", "prepare.zoo.steps=500"}, 10},
 	} {
 		t.Run(preset, func(t *testing.T) {
 			l := lab.Lab{Reg: registry.New()}

@@ -36,8 +36,8 @@ type Row struct {
 }
 
 // Jobs are the names of what is measured, in order: PPO by itself; the main job from its
-// models to the lives of its agents; HOP+ where models are there, searching and learning; lives.
-func Jobs() []string { return []string{"ppo", "main", "hop+", "adapt"} }
+// models to the lives of its agents; hop+types where models are there, searching and learning; lives.
+func Jobs() []string { return []string{"ppo", "main", "hop+types", "adapt"} }
 
 // Counts returns 1, 2, 4 and so on, and all cores of this machine.
 func Counts() (list []int) {
@@ -64,7 +64,7 @@ func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int) ([]Row, e
 			return nil, err
 		}
 		for _, job := range Jobs() {
-			if !wanted(job) && (job != "main" || !wanted("hop+") && !wanted("adapt")) {
+			if !wanted(job) && (job != "main" || !wanted("hop+types") && !wanted("adapt")) {
 				continue
 			}
 			row, err := measure(ctx, l, job, dir)
@@ -99,7 +99,7 @@ func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
 		row.Sum, err = lives(ctx, l, filepath.Join(dir, "main", "hop+main-001"))
 	case "main":
 		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 1280, true)
-	case "hop+":
+	case "hop+types":
 		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 2560, false)
 	default:
 		row.Sum, err = trained(ctx, l, "ppo-4x4", filepath.Join(dir, "ppo"), 300_000, false)

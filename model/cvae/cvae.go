@@ -31,7 +31,7 @@ import (
 	"github.com/hop-marl/hop/store/runlog"
 )
 
-// Config chooses the model. The defaults are HOP+'s.
+// Config chooses the model. The defaults are those of hop+types.
 type Config struct {
 	Dim     int    `yaml:"dim" doc:"dimensions of g, those of the VAE" range:"1..256"`
 	Classes int    `yaml:"classes" json:",omitempty" doc:"classes of each of g's variables, those of the VAE; 0: g is continuous" range:"0..64"`
@@ -41,7 +41,7 @@ type Config struct {
 	Hidden  []int  `yaml:"hidden" doc:"widths of the layers between memory and g" range:"1..4096"`
 }
 
-// Default returns HOP+'s sizes.
+// Default returns the sizes of hop+types.
 func Default() Config {
 	return Config{Dim: 16, Frame: frame.Egof, Feature: 32, GRU: 96, Hidden: []int{128, 128}}
 }

@@ -22,7 +22,7 @@ type LearnConfig struct {
 	Shards  int     `yaml:"shards" doc:"parts of a batch that may run side by side, part of the numbers; 0: one for every 32 rows" range:"0..64"`
 }
 
-// DefaultLearn returns HOP+'s KL weight and warm-up.
+// DefaultLearn returns the KL weight and warm-up of hop+types.
 func DefaultLearn() LearnConfig {
 	return LearnConfig{LR: 2e-3, Batch: 256, KL: 1e-4, Warmup: 20000, Blur: 0.1, Tau: 1, TauEnd: 0.5, MaxGrad: 1}
 }

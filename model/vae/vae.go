@@ -1,4 +1,4 @@
-// Package vae turns a state into a short code z and back: HOP+'s learnt goals.
+// Package vae turns a state into a short code z and back: the learnt goals of HOP+ with types.
 //
 // An encoder reads the state that an agent sees and puts out a distribution of z,
 // a normal one or, for discrete goals, categories drawn by Gumbel's trick. Loss A

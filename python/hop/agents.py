@@ -57,7 +57,7 @@ class Other:
         beliefs: how likely each of them is held to be.
         predicted: what it is expected to do now, a probability for each action; None: nothing.
         posterior: over the agent's own hypotheses, which lead to those goals.
-        mean, spread: of the goal that was inferred, where goals are points (HOP+); else None.
+        mean, spread: of the goal that was inferred, where goals are points (hop+types); else None.
     """
 
     left: bool

@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-# HOP+ in seconds, with everything that a frame can make of a board: turned views, co-players
+# hop+types in seconds, with everything that a frame can make of a board: turned views, co-players
 # without an order and walking distances around blocks.
 PLUS = """
-base: hop+
+base: hop+types
 game: {size: 5, blocks: 3}
 prepare:
   - name: response
@@ -30,7 +30,7 @@ follow: []
 
 @pytest.fixture(scope="session")
 def plus(tmp_path_factory) -> str:
-    """The folder of a HOP+ run, hardly trained."""
+    """The folder of a run of hop+types, hardly trained."""
     from hop._binary import binary
 
     folder = tmp_path_factory.mktemp("plus")

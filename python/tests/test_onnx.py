@@ -80,7 +80,7 @@ def test_ppo_gives_the_same_numbers(case, tmp_path):
 
 
 def test_planners_give_the_same_numbers(plus, tmp_path):
-    """HOP+'s own network, model of others and response network; what is left out is named."""
+    """The own network, model of others and response network; what is left out is named."""
     result = hop("export", plus, "--onnx", "--check", "50", "--out", str(tmp_path / "nets"))
     print(check(result))
     kinds = [f["kind"] for f in result["runs"][0]["files"]]

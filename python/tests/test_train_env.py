@@ -368,7 +368,7 @@ def test_a_declared_board(tmp_path):
 
 
 def test_hop_plus_on_a_learnt_world(tmp_path):
-    """Every part of HOP+ is learnt from episodes of an environment in Python; nothing scripted."""
+    """Every part of hop+types is learnt from episodes of an environment in Python; nothing scripted."""
     pytest.importorskip("pettingzoo")
     data = "{data}"
     stages = [
@@ -393,7 +393,7 @@ def test_hop_plus_on_a_learnt_world(tmp_path):
     run = train(
         tmp_path,
         *["--set", f"prepare={prepare}", "--set=train.strangers.every=0"],
-        preset="hop+",
+        preset="hop+types",
         env="hunt:make",
         steps=200,
     )

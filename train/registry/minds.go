@@ -231,7 +231,7 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	}
 	if g.Spec().Opaque && c.Search.Dynamics != "world" {
 		return config.Bad("search.dynamics", c.Search.Dynamics, "world, because another program plays "+s.Game.Name+" and its rules cannot be "+
-			"searched; hop train hop+ --env prepares the models for it")
+			"searched; hop train hop+types --env prepares the models for it")
 	}
 	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
 		return err

@@ -199,8 +199,8 @@ func TestKindsAreRefused(t *testing.T) {
 		{"train.brains", "train: {brains: [0, 0, 1, 1]}\nminds: {slow: {agents: [1]}}"},
 		{"imagine.on", "imagine: {on: true}\nminds: {slow: {agents: [1]}}"},
 		{"train.warm.windows", "train: {warm: {windows: 1, who: [ns, nh]}}\nminds: {planner: {agents: [1], base: hop-4x4}}"},
-		{"stages are the run's", "minds: {planner: {agents: [1], base: hop+}}"},
-		{"minds.other.models", "base: hop+\nminds: {other: {agents: [1], models: {world: elsewhere}}}"},
+		{"stages are the run's", "minds: {planner: {agents: [1], base: hop+types}}"},
+		{"minds.other.models", "base: hop+types\nminds: {other: {agents: [1], models: {world: elsewhere}}}"},
 		{"no past selves", "train: {standins: {share: 0.1, who: [past]}}\nminds: {memory: {agents: [1], actor: {lstm: 4}}}"},
 	} {
 		spectest.Refused(t, c.want, c.text)
