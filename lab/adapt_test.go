@@ -151,7 +151,7 @@ func TestAcquaintances(t *testing.T) {
 		}
 		return adaptRow{dirs: []string{"runs/x/seed-1"}, known: who}
 	}
-	hop, net := known("hop+main"), known("hop+main", "leaf.kind=net", "models.response=")
+	hop, net := known("hop+types"), known("hop+types", "leaf.kind=net", "models.response=")
 	frozen := known("ppo-4x4", "train.team=[learn,runs/a/seed-1#0,ns,ns]")
 	response := filepath.Join(t.TempDir(), "response")
 	run, err := runlog.Create(response, []byte("response: {who: [selfish-1, random, self]}\n"), runlog.Info{})
@@ -161,7 +161,7 @@ func TestAcquaintances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := known("hop+main", "models.response="+response)
+	answers := known("hop+types", "models.response="+response)
 	for _, c := range []struct {
 		row       adaptRow
 		name, who string

@@ -161,7 +161,7 @@ func (c benchTrainCmd) Run(a *app) error {
 }
 
 type benchScaleCmd struct {
-	Job  []string `help:"Jobs: ppo, main, hop+types, adapt; none: all." enum:"ppo,main,hop+types,adapt" placeholder:"JOB"`
+	Job  []string `help:"Jobs: ppo, main, hop+, adapt; none: all." enum:"ppo,main,hop+,adapt" placeholder:"JOB"`
 	CPU  []int    `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
 	JSON bool     `help:"Print one JSON object."`
 }

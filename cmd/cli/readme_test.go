@@ -92,7 +92,7 @@ type shortened struct {
 // quick are settings that make a README's longer commands short.
 var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
-		"--set", mainStages, "--set", "follow=[{name: adapt, adapt: {vs: [ns, nh, nh], steps: 200, last: 100, lives: 1}}]",
+		"--set", mainStages, "--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 2, steps: 200, last: 100, lives: 1}}]",
 		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000",
 		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small,
 	}},
@@ -122,12 +122,9 @@ var quick = []shortened{
 }
 
 // mainStages is the main job's preparation, made small.
-const mainStages = `prepare=[{name: response, pretrain response: {steps: 5000, save: 1000, episodes: 20}},
-{name: data, collect: {population: '{response}', rows: 3000, seed: 7}},
-{name: vae, pretrain vae: {data: '{data}', model: {loss: b}, epochs: 1}},
-{name: cvae, pretrain cvae: {data: '{data}', vae: '{vae}', epochs: 1}},
-{name: moa, pretrain moa: {data: '{data}', model: {hidden: [64, 64], distances: false}, condition: kind, epochs: 1, cvae: '{cvae}'}},
-{name: world, pretrain world: {data: ['{data}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
+const mainStages = `prepare=[{name: lives, collect: {among: [train@1], life: 4, rows: 4000, seed: 7}},
+{name: reader, pretrain sequence: {data: '{lives}', model: {history: gru, code: 4, untyped: true, head: {distances: false}}, epochs: 1}},
+{name: world, pretrain world: {data: ['{lives}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
 
 // The two pages share what their commands make.
 func TestReadmeCommandsRun(t *testing.T) {
@@ -178,8 +175,7 @@ func wholePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Meeting others", "What it is made of", "Every seed", "Episodes of the final agents",
-		"What they know of each other"} {
+	for _, want := range []string{"Among strangers", "What it is made of", "Every seed", "Episodes of the final agents"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the main job's page lacks %q", want)
 		}

@@ -13,7 +13,7 @@ import (
 
 type trainCmd struct {
 	envFlag
-	What    string       `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: hop+types end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
+	What    string       `arg:"" optional:"" help:"A preset (hop list presets) or a spec file; alone: HOP+ end to end." default:"hop+main" placeholder:"PRESET|SPEC"`
 	Set     []string     `help:"Set a field, such as ppo.lr=1e-3; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
 	Seeds   config.Seeds `help:"Seeds to run, such as 1-5 or 1,4,9; side by side over the cores. With --resume: those missing are added." default:"1"`
 	Steps   int          `help:"Env steps of each seed in all, train.steps. With --resume: train longer, or stop sooner." placeholder:"N"`

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/search/bandit"
 )
 

@@ -38,8 +38,8 @@ func TestStagesAreShownWithTheirCards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"report.html", "report.md"} {
-		says(t, file, load(t, dir, file), "Among strangers", "Among 2 of the 225 strangers of staghunt/test@1, none of whom it has met: half of them pay "+
-			"it at least 0.900", "nine of ten at least 0.400; with 50 % it ends below random play", "flee", "-0.700", "known", "0.875")
+		says(t, file, load(t, dir, file), "Among strangers", "Among 2 of the 225 strangers of staghunt/test@1, none of whom it has met: half "+
+			"of them pay it at least 0.900", "nine of ten at least 0.400; with 50 % it ends below random play", "flee", "-0.700", "known", "0.875")
 	}
 	sections := []string{`<section id="stages">`, `<section id="meetings">`, `href="#stages"`, `href="#meetings"`}
 	for _, want := range sections {

@@ -36,8 +36,8 @@ type Row struct {
 }
 
 // Jobs are the names of what is measured, in order: PPO by itself; the main job from its
-// models to the lives of its agents; hop+types where models are there, searching and learning; lives.
-func Jobs() []string { return []string{"ppo", "main", "hop+types", "adapt"} }
+// models to the lives of its agents; hop+ where models are there; lives.
+func Jobs() []string { return []string{"ppo", "main", "hop+", "adapt"} }
 
 // Counts returns 1, 2, 4 and so on, and all cores of this machine.
 func Counts() (list []int) {
@@ -64,7 +64,7 @@ func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int) ([]Row, e
 			return nil, err
 		}
 		for _, job := range Jobs() {
-			if !wanted(job) && (job != "main" || !wanted("hop+types") && !wanted("adapt")) {
+			if !wanted(job) && (job != "main" || !wanted("hop+") && !wanted("adapt")) {
 				continue
 			}
 			row, err := measure(ctx, l, job, dir)
@@ -99,7 +99,7 @@ func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
 		row.Sum, err = lives(ctx, l, filepath.Join(dir, "main", "hop+main-001"))
 	case "main":
 		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 1280, true)
-	case "hop+types":
+	case "hop+":
 		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 2560, false)
 	default:
 		row.Sum, err = trained(ctx, l, "ppo-4x4", filepath.Join(dir, "ppo"), 300_000, false)
@@ -110,9 +110,8 @@ func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
 
 // less makes the stages of the main job short: what they do stays the same.
 var less = []string{
-	"prepare.response.steps=276480", "prepare.response.episodes=20", "prepare.data.rows=20000", "prepare.vae.epochs=1",
-	"prepare.cvae.epochs=1", "prepare.moa.epochs=1", "prepare.some.rows=10000", "prepare.wander.rows=5000", "prepare.world.epochs=1",
-	"prepare.world.probe=2000", "prepare.world.plays=50", "follow.adapt.lives=2", "follow.adapt.steps=100", "follow.adapt.last=50",
+	"prepare.lives.rows=20000", "prepare.reader.epochs=1", "prepare.some.rows=10000", "prepare.wander.rows=5000", "prepare.world.epochs=1",
+	"prepare.world.probe=2000", "prepare.world.plays=50", "follow.strangers.some=2", "follow.strangers.steps=100", "follow.strangers.last=50",
 }
 
 // trained trains a preset, with all that comes after it or without, and returns the sum of its checkpoints and of those of its models.
