@@ -19,6 +19,9 @@ func (c *Config) width(spec game.Spec) int {
 	case "latent", "classes":
 		return vae.Default().Dim + 1
 	case "context":
+		if c.Goals.Life > 0 { // who learns in lives reads a code of a few numbers, by a recurrent model
+			return 16
+		}
 		return sequence.Default().Width + 5
 	}
 	return c.shape(spec, pretrained.Models{}).width
@@ -73,9 +76,12 @@ func (c *Config) Memory(g game.Game, net actor.Config, size learner.Sizes) ([]le
 		{Name: "search trees", Bytes: search, Fields: []string{"search.sims", "search.trees", "train.envs"}},
 		{Name: "beliefs", Bytes: beliefs, Fields: []string{"train.envs", "moa.hidden"}},
 	}
-	if c.Goals.Kind == "context" { // keys and values of a model of the usual size, and what was seen last
-		c := sequence.Default()
-		each := float64(2*c.Layers*c.Window*c.Width) + obs
+	if c.Goals.Kind == "context" { // keys and values of a model of the usual size, or a state; and what was seen last
+		m := sequence.Default()
+		each := float64(2*m.Layers*m.Window*m.Width) + obs
+		if c.Goals.Life > 0 {
+			each = float64(2*m.Width) + obs
+		}
 		list = append(list, learner.Part{Name: "contexts", Bytes: 4 * minds * envs * peers * each, Fields: []string{"train.envs"}})
 	}
 	return list, nil
