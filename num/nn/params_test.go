@@ -156,12 +156,13 @@ func TestLoadingNamesEveryFault(t *testing.T) {
 	f.PutFloat32("m/c", make([]float32, 1), 1)
 	f.PutFloat32("other", make([]float32, 1), 1)
 	err := p.Load(&f, "m/")
-	for _, want := range []string{`"m/a/w" has shape [3 2], want [2 3]`, `"m/b/b" is missing`, `the model has no tensor "m/c"`} {
+	for _, want := range []string{`"m/a/w" has shape [3 2], want [2 3]`, `"m/b/b" is missing`, `the model has no tensor "m/c"`,
+		"another version of hop, made these weights"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want it to say %s", err, want)
 		}
 	}
-	if err != nil && strings.Contains(err.Error(), "other") {
+	if err != nil && strings.Contains(err.Error(), `"other"`) {
 		t.Errorf("a tensor outside the prefix was reported: %v", err)
 	}
 	if !slices.Equal(p.W, was) {

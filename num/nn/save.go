@@ -74,7 +74,8 @@ func (l *loader) finish(what string) error {
 		}
 	}
 	if len(l.faults) > 0 {
-		return errors.Join(l.faults...)
+		return errors.Join(append(l.faults, errors.New("nn: loading: other settings, or another version of hop, made these weights: "+
+			"load them with those (a run's spec.yaml and env.json name them), or train anew"))...)
 	}
 	for _, read := range l.reads {
 		read()
