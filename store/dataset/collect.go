@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -139,6 +140,9 @@ func (c *Config) manifest() (*Manifest, error) {
 			}
 		}
 		m.Bots = append(m.Bots, name)
+	}
+	if len(m.Bots) > math.MaxInt8 {
+		bad("among are %d kinds of players, want at most %d: which of them a row is of is a byte", len(m.Bots), math.MaxInt8)
 	}
 	return m, errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package dataset_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -83,12 +84,17 @@ func TestAllFaultsOfAConfigAreNamed(t *testing.T) {
 		change func(*dataset.Config)
 		want   string
 	}{
-		"no game":       {func(c *dataset.Config) { c.Game = nil }, "Game is not set"},
-		"neither":       {func(c *dataset.Config) { c.Mix = nil }, "either a mix"},
-		"both":          {func(c *dataset.Config) { c.Team = []string{"ns", "ns", "ns", "ns"} }, "either a mix"},
-		"three in mix":  {func(c *dataset.Config) { c.Mix = []string{"ns", "nh", "random"} }, "want two bots"},
-		"short team":    {func(c *dataset.Config) { c.Mix, c.Team = nil, []string{"ns"} }, "each of the 4 seats"},
-		"population":    {func(c *dataset.Config) { c.Mix, c.Population = nil, []string{"ns", "nh"} }, "needs players and their kinds"},
+		"no game":      {func(c *dataset.Config) { c.Game = nil }, "Game is not set"},
+		"neither":      {func(c *dataset.Config) { c.Mix = nil }, "either a mix"},
+		"both":         {func(c *dataset.Config) { c.Team = []string{"ns", "ns", "ns", "ns"} }, "either a mix"},
+		"three in mix": {func(c *dataset.Config) { c.Mix = []string{"ns", "nh", "random"} }, "want two bots"},
+		"short team":   {func(c *dataset.Config) { c.Mix, c.Team = nil, []string{"ns"} }, "each of the 4 seats"},
+		"population":   {func(c *dataset.Config) { c.Mix, c.Population = nil, []string{"ns", "nh"} }, "needs players and their kinds"},
+		"a crowd": {func(c *dataset.Config) {
+			for c.Mix = nil; len(c.Among) < 128; {
+				c.Among = append(c.Among, fmt.Sprintf("noisy(ns,.%03d)", 1+len(c.Among)))
+			}
+		}, "128 kinds of players, want at most 127"},
 		"long episodes": {func(c *dataset.Config) { c.Game = toy{horizon: 40000} }, "horizon is 40000"},
 		"spec":          {func(c *dataset.Config) { c.GameSpec["f"] = func() {} }, "cannot be written"},
 	} {
