@@ -146,7 +146,7 @@ func (r *Record) wrongSpec(s *seal) error {
 			filepath.Join(r.dir, envFile), path, checkPath(r.dir, s.Step, sealKind))}
 	}
 	if s != nil && slices.Contains(r.Env.Record.Specs, sumOf([]byte(s.Spec))) {
-		what = ": " + differences(r.Spec, []byte(s.Spec))
+		what = ": " + Differences(r.Spec, []byte(s.Spec))
 		next = fmt.Sprintf("put it back (it stands in %s, under \"spec\")", checkPath(r.dir, s.Step, sealKind))
 	}
 	return damaged{why: fmt.Sprintf("%s was changed after the run began%s; %s, or train anew with another spec", path, what, next)}
