@@ -43,13 +43,13 @@ func (s *searched) leaf(i int, tree int32, e *search.Entry, partners [][]int32) 
 	s.look.Observe(s.obs, tree, e.Query.Slot, 0)
 	logits, own := s.own.at(s.obs, s.read(i, tree, e.Query.Slot, true))
 	if kind != "response" && !e.Query.End && !sameLogits(e.Logits, logits, e.Query.Legal) {
-		s.wrong(valuesLeaves, s.a, 1, "the prior of a state %d steps from the root is not its network's%s", e.Query.Depth,
+		s.wrong(valuesLeaves, s.a, "the prior of a state %d steps from the root is not its network's%s", e.Query.Depth,
 			s.elsewhere(i, tree, e))
 		return partners
 	}
 	if kind == "net" {
 		if off(float64(e.Value), own) {
-			s.wrong(valuesLeaves, s.a, float64(e.Value)-own, "a state %d steps from the root is worth %.4f, its network says %.4f%s", e.Query.Depth,
+			s.wrong(valuesLeaves, s.a, "a state %d steps from the root is worth %.4f, its network says %.4f%s", e.Query.Depth,
 				e.Value, own, s.misread(i, tree, e, own, s.own))
 		}
 		return partners
@@ -93,7 +93,7 @@ func (s *searched) leaf(i int, tree int32, e *search.Entry, partners [][]int32) 
 			more = s.misrolled(i, tree, e, partners)
 		}
 	}
-	s.wrong(valuesLeaves, s.a, float64(e.Value)-want, "a state %d steps from the root is worth %.4f, its %s %.4f%s", e.Query.Depth,
+	s.wrong(valuesLeaves, s.a, "a state %d steps from the root is worth %.4f, its %s %.4f%s", e.Query.Depth,
 		e.Value, what, want, more)
 	return partners
 }
