@@ -29,7 +29,7 @@ func (s *searched) leaves() {
 	partners := map[int32][][]int32{} // by tree: who may stand for what was drawn
 	s.entries(search.Valued, trees, most, func(i int, t int32, e *search.Entry) {
 		if partners[t] == nil && s.Hop.Leaf.Kind != "net" {
-			partners[t] = s.partners(i, t)
+			partners[t] = s.partners(t)
 		}
 		s.took(valuesLeaves, 1)
 		partners[t] = s.leaf(i, t, e, partners[t])
@@ -147,7 +147,7 @@ func (s *searched) botsOf(i int, tree, slot int32, partners []int32) []float32 {
 // partners lists who of the population may stand for what was drawn for a tree's
 // co-players: the goal's own where goals are hand-made; the kind, where kinds are drawn;
 // where a draw that is not written down decides, all that may be drawn.
-func (s *searched) partners(i int, tree int32) [][]int32 {
+func (s *searched) partners(tree int32) [][]int32 {
 	list := [][]int32{nil}
 	n := len(s.pop.who)
 	for j, name := range s.named.Of(tree) {

@@ -266,7 +266,7 @@ func (s *searched) roots() {
 				s.look.Observe(s.obs, int32(t), tree.Root, place)
 				if at := unlike(s.obs, s.v.ObsAt(slot)); at >= 0 {
 					s.wrong(startsHere, s.a, "the root that it plans from is not what agent %d sees now (number %d of its observation is %v, not %v)%s",
-						s.who(place), at, s.obs[at], s.v.ObsAt(slot)[at], s.stale(slot, int(e), place))
+						s.who(place), at, s.obs[at], s.v.ObsAt(slot)[at], s.stale(slot, int(e)))
 				}
 			}
 		}
@@ -274,7 +274,7 @@ func (s *searched) roots() {
 }
 
 // stale says if what is at a root is what was there a step before, or elsewhere.
-func (s *searched) stale(slot, n, place int) string {
+func (s *searched) stale(slot, n int) string {
 	for e := range s.v.Envs {
 		for t := s.v.T; t >= max(0, s.v.T-1); t-- {
 			for b := range agent.ID(s.v.Agents) {

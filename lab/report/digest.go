@@ -373,7 +373,7 @@ func (g *group) buffersFigure(d grid) *plot.Figure {
 		}
 		if len(lines) > 0 {
 			_, hi := pad(1, append(all, []float64{0, 1})...)
-			p := timePlot(d, 0, hi, 4).Add(g.shade(false)...).Add(lines...).Panel(b.title, plot.HalfW, plot.HalfH)
+			p := timePlot(d, 0, hi).Add(g.shade(false)...).Add(lines...).Panel(b.title, plot.HalfW, plot.HalfH)
 			if b.name == "imagined" {
 				p.Note = "0: the world model was not trusted, or was made anew"
 			}

@@ -236,7 +236,7 @@ func (r *Record) Result() ([]byte, error) {
 	if err := r.check(resultFile); err != nil {
 		return nil, cmp.Or(r.Faults(), err) // which knows whether it is env.json that is not of this run
 	}
-	if _, known := r.Env.recordOf(resultFile); !known && !r.Loose() {
+	if !r.trained() && !r.Loose() {
 		return nil, nil
 	}
 	b, err := readSmall(r.dir, resultFile)
@@ -248,17 +248,11 @@ func (r *Record) Result() ([]byte, error) {
 
 // trained says whether the run's final agents are scored.
 func (r *Record) trained() bool {
-	_, known := r.Env.recordOf(resultFile)
-	return known
-}
-
-// recordOf returns what env.json says of a file.
-func (e *Env) recordOf(file string) (Part, bool) {
-	if e.Record == nil {
-		return Part{}, false
+	if r.Env.Record == nil {
+		return false
 	}
-	p, ok := e.Record.Files[file]
-	return p, ok
+	_, known := r.Env.Record.Files[resultFile]
+	return known
 }
 
 // ReadSpec returns the spec of a run's folder.
