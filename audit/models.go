@@ -152,14 +152,6 @@ func (u *session) foreseen(ro *batch.Rollout) {
 	u.world = append(u.world, layers.Say("planners ask", "model/world.Work.Step and what it reads (encode.go)"))
 	steps := search.Say("searches ask", "plan/learned: Set, Expand and predict (joint actions by place, what is packed), Observe")
 	steps.Module, steps.Check = "planner", "the search plays on its world model"
-	steps.Says = ifPassed(steps, "Steps of the search are what the world model's layers come to in float64, from every place.")
+	steps.Says = steps.Else("Steps of the search are what the world model's layers come to in float64, from every place.")
 	u.world = append(u.world, steps)
-}
-
-// ifPassed keeps an accusation, else says that all is well.
-func ifPassed(f check.Finding, says string) string {
-	if f.Status != check.Pass {
-		return f.Says
-	}
-	return says
 }

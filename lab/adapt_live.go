@@ -13,6 +13,7 @@ import (
 	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
 )
@@ -133,7 +134,7 @@ func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes 
 		out.Score.Merge(l.Score)
 		out.First.Merge(l.First)
 		out.Played += l.Played
-		out.Curve = mergeAll(out.Curve, l.Curve)
+		out.Curve = stats.MergeAll(out.Curve, l.Curve)
 		for _, e := range l.Episodes {
 			e.Life = n
 			out.Episodes = append(out.Episodes, e)

@@ -220,7 +220,7 @@ func (o *readingSum) add(l *learner.Prediction, seed int, early, late bool) {
 			x.sum.limit = o.held(x.sum.limit, l.Step, &l.Held[byLife])
 		}
 		if truth != "" {
-			x.sum.right = mergeAt(x.sum.right, l.Step, got[byAgent])
+			x.sum.right = stats.AddAt(x.sum.right, l.Step, got[byAgent])
 		}
 	}
 }
@@ -257,11 +257,11 @@ type shareSum struct {
 
 func (x *shareSum) add(seed, episode int, got [byEpisode + 1]float64, limited bool) {
 	x.by[byAgent].Add(got[byAgent])
-	x.seeds, x.episodes = mergeAt(x.seeds, seed, got[byAgent]), mergeAt(x.episodes, episode, got[byAgent])
+	x.seeds, x.episodes = stats.AddAt(x.seeds, seed, got[byAgent]), stats.AddAt(x.episodes, episode, got[byAgent])
 	if limited {
 		x.by[byLife].Add(got[byLife])
 		x.by[byEpisode].Add(got[byEpisode])
-		x.limits = mergeAt(x.limits, episode, got[byLife])
+		x.limits = stats.AddAt(x.limits, episode, got[byLife])
 	}
 }
 
@@ -294,14 +294,6 @@ func (x *stepSum) bySteps(least int) *adapted.BySteps {
 		out.Steps = append(out.Steps, x.own[i][0].N())
 	}
 	return out
-}
-
-func mergeAt(list []stats.Acc, i int, x float64) []stats.Acc {
-	for len(list) <= i {
-		list = append(list, stats.Acc{})
-	}
-	list[i].Add(x)
-	return list
 }
 
 // rowMeans returns the means of each entry, for as long as so many numbers are behind.

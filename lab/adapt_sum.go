@@ -101,7 +101,7 @@ func (c *adapting) sum(out *adapted.Row, m *meeting, all []*livedSeed, by []stri
 	var curve, value, action, belief, step []stats.Acc
 	for _, s := range all {
 		first.Merge(s.res.First)
-		curve = mergeAll(curve, s.res.Curve)
+		curve = stats.MergeAll(curve, s.res.Curve)
 		for _, e := range s.res.Episodes {
 			if v, ok := s.best[startOf(e)]; ok {
 				for len(value) <= e.Index {
@@ -113,7 +113,7 @@ func (c *adapting) sum(out *adapted.Row, m *meeting, all []*livedSeed, by []stri
 		for _, r := range s.reads {
 			if r != nil {
 				x, y := r.ByEpisode()
-				action, belief, step = mergeAll(action, x), mergeAll(belief, y), mergeAll(step, r.ByStep())
+				action, belief, step = stats.MergeAll(action, x), stats.MergeAll(belief, y), stats.MergeAll(step, r.ByStep())
 			}
 		}
 	}
@@ -219,16 +219,6 @@ func (c *adapting) back(all []*livedSeed) (int, stats.Interval) {
 		return int(k), ci
 	}
 	return -1, ci
-}
-
-func mergeAll(dst, src []stats.Acc) []stats.Acc {
-	for i, x := range src {
-		if i == len(dst) {
-			dst = append(dst, stats.Acc{})
-		}
-		dst[i].Merge(x)
-	}
-	return dst
 }
 
 // meansOf returns the means for as long as so many numbers are behind them.

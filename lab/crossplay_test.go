@@ -28,7 +28,7 @@ func TestCrossplayOnAnyCores(t *testing.T) {
 	if _, err := l.Train(t.Context(), training); err != nil {
 		t.Fatal(err)
 	}
-	config := CrossConfig{Entries: []string{filepath.Join(out, "hop-4x4-001"), "ns", "random"}, Episodes: 40, Seed: 3}
+	config := CrossConfig{Entries: []string{filepath.Join(out, "hop-4x4-001"), "ns", "random"}, Episodes: 12, Seed: 3}
 	var first string
 	for _, workers := range []int{1, 3} {
 		var count []int

@@ -61,10 +61,6 @@ func (l *Lab) Follow(ctx context.Context, dir string, workers int) error {
 		return err
 	}
 	s.training()
-	out, err := t.total()
-	if err != nil {
-		return err
-	}
-	s.trained(out)
+	s.trained(t.total())
 	return s.follow(ctx, t.jobs)
 }

@@ -24,12 +24,12 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := prepare.DefaultAdapt()
-	ask.Strangers, ask.Some, ask.Lives, ask.Steps, ask.Last, ask.Starts, ask.Seeds = "validation@1", 4, 2, 300, 200, 2, []uint64{1, 2}
+	ask.Strangers, ask.Some, ask.Lives, ask.Steps, ask.Last, ask.Starts, ask.Seeds = "validation@1", 3, 2, 300, 200, 1, []uint64{1}
 	table, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"bandit", "random"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Strangers) != 2 || table.First != table.Strangers[0] || table.First.N != 4 || table.First.Of < 60 {
+	if len(table.Strangers) != 2 || table.First != table.Strangers[0] || table.First.N != 3 || table.First.Of < 60 {
 		t.Fatalf("%d agents among %d of %d", len(table.Strangers), table.First.N, table.First.Of)
 	}
 	for _, s := range table.Strangers {

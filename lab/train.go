@@ -215,9 +215,8 @@ func (t *Training) train(ctx context.Context, report func() error) (out *Trained
 		err = Stop(t.end(ctx, err), "everything is saved. Go on with:\n  hop train --resume %s", t.Folder)
 	}()
 	if t.finished() {
-		if out, err = t.total(); err == nil {
-			out.Stages, err = stage.ReadRecords(t.Folder, scores(t.jobs))
-		}
+		out = t.total()
+		out.Stages, err = stage.ReadRecords(t.Folder, scores(t.jobs))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 			if len(t.Spec.Prepare)+len(t.Spec.Follow) > 0 {
@@ -301,10 +300,7 @@ func (t *Training) run(ctx context.Context) (*Trained, error) {
 	if err := t.learn(ctx); err != nil {
 		return nil, err
 	}
-	out, err := t.total()
-	if err != nil {
-		return nil, err
-	}
+	out := t.total()
 	around.trained(out)
 	if err := around.follow(ctx, t.jobs); err != nil {
 		return nil, err
@@ -360,7 +356,7 @@ func (t *Training) learn(ctx context.Context) error {
 }
 
 // total sums up the seeds.
-func (t *Training) total() (*Trained, error) {
+func (t *Training) total() *Trained {
 	out := &Trained{Run: t.Folder, Preset: t.Spec.Name}
 	var means []float64
 	var mean, greedy stats.Acc
@@ -370,7 +366,7 @@ func (t *Training) total() (*Trained, error) {
 		greedy.Add(j.result.GreedyMean)
 	}
 	out.Mean, out.CI, out.IQM, out.GreedyMean = mean.Mean(), mean.CI(0.95), stats.IQM(means), greedy.Mean()
-	return out, nil
+	return out
 }
 
 // work runs one seed to its end and scores its final agents. Its cost is that of both.

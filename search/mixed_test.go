@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -35,16 +36,14 @@ func TestMixedPoliciesAreThePriorTimesTheExponentialOfQ(t *testing.T) {
 		cfg := Default()
 		cfg.Trees, cfg.Sims, cfg.Beta, cfg.Act, cfg.VisitAll = 3, c.sims, c.beta, "mixed", true
 		f := g.search(t, cfg, 1, 4)
-		want, sum := make([]float64, 4), 0.
-		for k := range want {
-			if c.legal>>k&1 != 0 && f.Visits[k] > 0 {
-				want[k] = c.prior[k] * math.Exp(c.beta*float64(c.pays[k]-best(c.pays, f.Visits)))
-				sum += want[k]
-			}
+		logits, tried := make([]float64, 4), make([]bool, 4)
+		for k, q := range c.pays {
+			logits[k], tried[k] = math.Log(c.prior[k])+c.beta*float64(q), c.legal>>k&1 != 0 && f.Visits[k] > 0
 		}
+		want := reference.Softmax(logits, tried)
 		for k := range want {
-			if d := math.Abs(float64(f.Policy[k]) - want[k]/sum); !(d <= 1e-5) { // no number at all is none either
-				t.Errorf("%s: the policy is %v, want %v over %v of Q %v", c.name, f.Policy, want, sum, f.Q)
+			if d := math.Abs(float64(f.Policy[k]) - want[k]); !(d <= 1e-5) { // no number at all is none either
+				t.Errorf("%s: the policy is %v, want %v of Q %v", c.name, f.Policy, want, f.Q)
 				break
 			}
 		}
@@ -63,17 +62,6 @@ func TestMixedPoliciesAreThePriorTimesTheExponentialOfQ(t *testing.T) {
 			t.Error("a mixed policy is said to be all on one action")
 		}
 	}
-}
-
-// best returns the highest pay of what was tried.
-func best(pays []float32, visits []int32) float32 {
-	top := float32(math.Inf(-1))
-	for k, x := range pays {
-		if visits[k] > 0 {
-			top = max(top, x)
-		}
-	}
-	return top
 }
 
 // Noise may have tried only what the prior takes for impossible: that is played.

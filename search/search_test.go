@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -346,7 +347,7 @@ func TestBetaIsAFactorNotAPower(t *testing.T) {
 	c := Default()
 	c.Act, c.Beta = "softmax", 2
 	f := matrix([][]float32{{0.5, 0.5}, {0.25, 0.25}}).search(t, c, 1, 1)
-	want := 1 / (1 + math.Exp(2*(0.25-0.5)))
+	want := reference.Softmax([]float64{c.Beta * 0.5, c.Beta * 0.25}, nil)[0]
 	if math.Abs(float64(f.Policy[0])-want) > 1e-6 {
 		t.Errorf("policy %v, want %v on the first", f.Policy, want)
 	}

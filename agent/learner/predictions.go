@@ -95,7 +95,7 @@ type envPredictions struct {
 // ByEpisode returns the means over envs, in the order of envs.
 func (r *Predictions) ByEpisode() (action, belief []stats.Acc) {
 	for i := range r.env {
-		action, belief = merge(action, r.env[i].action), merge(belief, r.env[i].belief)
+		action, belief = stats.MergeAll(action, r.env[i].action), stats.MergeAll(belief, r.env[i].belief)
 	}
 	return action, belief
 }
@@ -103,27 +103,9 @@ func (r *Predictions) ByEpisode() (action, belief []stats.Acc) {
 // ByStep returns the belief's means by step of an episode.
 func (r *Predictions) ByStep() (belief []stats.Acc) {
 	for i := range r.env {
-		belief = merge(belief, r.env[i].steps)
+		belief = stats.MergeAll(belief, r.env[i].steps)
 	}
 	return belief
-}
-
-func merge(dst, src []stats.Acc) []stats.Acc {
-	for i, x := range src {
-		if i == len(dst) {
-			dst = append(dst, stats.Acc{})
-		}
-		dst[i].Merge(x)
-	}
-	return dst
-}
-
-func addAt(list []stats.Acc, i int, x float64) []stats.Acc {
-	for len(list) <= i {
-		list = append(list, stats.Acc{})
-	}
-	list[i].Add(x)
-	return list
 }
 
 // Take puts r beside players for envs envs. Players that read nobody are returned
@@ -175,7 +157,7 @@ func (p *reader) Act(v *rollout.View, envs []int32) {
 			if v.PlayedOf(int(n), p.others[j]) == k {
 				hit = 1
 			}
-			e.action = addAt(e.action, e.episode, hit)
+			e.action = stats.AddAt(e.action, e.episode, hit)
 		}
 	}
 	p.Predictor.Act(v, envs)
@@ -211,8 +193,8 @@ func (p *reader) keep(v *rollout.View, n int) {
 			continue
 		}
 		if g := p.r.Truth(e.episode, j); g >= 0 && g < len(posterior) {
-			e.belief = addAt(e.belief, e.episode, posterior[g])
-			e.steps = addAt(e.steps, e.step, posterior[g])
+			e.belief = stats.AddAt(e.belief, e.episode, posterior[g])
+			e.steps = stats.AddAt(e.steps, e.step, posterior[g])
 		}
 	}
 	e.step++

@@ -41,7 +41,6 @@ type Decisions struct {
 type answer struct {
 	asked, bad int
 	says       string // the first answer that was wrong
-	effect     float64
 	who        []agent.ID
 }
 
@@ -49,11 +48,11 @@ type answer struct {
 func (l *Decisions) took(i, asked int) { l.q[i].asked += asked }
 
 // wrong notes a wrong answer about an agent.
-func (l *Decisions) wrong(i int, a agent.ID, effect float64, says string, args ...any) {
+func (l *Decisions) wrong(i int, a agent.ID, says string, args ...any) {
 	q := &l.q[i]
 	q.bad++
 	if q.says == "" {
-		q.says, q.effect = fmt.Sprintf(says, args...), effect
+		q.says = fmt.Sprintf(says, args...)
 	}
 	if !slices.Contains(q.who, a) {
 		q.who = append(q.who, a)

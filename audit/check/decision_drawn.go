@@ -121,13 +121,13 @@ func (s *searched) hold(i int, joint []int32, probs [][]float64, r rng.Rand) {
 		s.took(drawsActions, 1)
 		if p == nil {
 			if joint[j] != game.NoAction {
-				s.wrong(drawsActions, s.a, 1, "agent %d has left and plays action %d in the tree", s.others[j], joint[j])
+				s.wrong(drawsActions, s.a, "agent %d has left and plays action %d in the tree", s.others[j], joint[j])
 			}
 			continue
 		}
 		u := float64(r.Float32())
 		if !picked(p, joint[j], u) {
-			s.wrong(drawsActions, s.a, 1, "agent %d plays action %d in the tree where its model has %.3f and the stream says %.3f: another was "+
+			s.wrong(drawsActions, s.a, "agent %d plays action %d in the tree where its model has %.3f and the stream says %.3f: another was "+
 				"to be drawn%s", s.others[j], joint[j], p, u, s.slipped(i))
 		}
 	}
@@ -219,7 +219,7 @@ func (s *searched) goals() {
 			s.took(drawsGoals, draws)
 			for g, c := range count[j] {
 				if Unlikely(c, draws, b[g]) {
-					s.wrong(drawsGoals, s.a, float64(c)/draws, "hypothesis %d about agent %d is drawn in %d of %d trees, its posterior is "+
+					s.wrong(drawsGoals, s.a, "hypothesis %d about agent %d is drawn in %d of %d trees, its posterior is "+
 						"%.3f%s", g, s.others[j], c, draws, b[g], s.drawnFrom(count[j], draws, kinds, i, j))
 					break
 				}
@@ -411,7 +411,7 @@ func (s *searched) points(i int) {
 			}
 			// A sum of squares has a longer tail than a normal one (Laurent and Massart 2000).
 			if math.Abs(x) > 6.1*math.Sqrt(n)+1e-2 || wide && (xx > 2*math.Sqrt(n*21)+2*21 || xx < -2*math.Sqrt(n*21)) {
-				s.wrong(drawsGoals, s.a, x/max(n, 1), "number %d of the points drawn for agent %d is off from what is inferred by %.2f on the mean "+
+				s.wrong(drawsGoals, s.a, "number %d of the points drawn for agent %d is off from what is inferred by %.2f on the mean "+
 					"and %.2f in square, in standard deviations, over %.0f draws", k, s.others[j], x/max(n, 1), square[j*d+k]/max(n, 1), n)
 				break
 			}

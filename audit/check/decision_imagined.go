@@ -43,14 +43,14 @@ func (s *searched) imagined() {
 		at := unlike(s.obs, next.Obs[0])
 		switch {
 		case e.Leaf.Reward != next.Reward[0][0]:
-			s.wrong(playsRules, s.a, 1, "a step pays %v in the tree, the world model says %v", e.Leaf.Reward, next.Reward[0][0])
+			s.wrong(playsRules, s.a, "a step pays %v in the tree, the world model says %v", e.Leaf.Reward, next.Reward[0][0])
 		case e.Leaf.Over != over:
-			s.wrong(playsRules, s.a, 1, "a step is over in the tree: %v, the world model says %v", e.Leaf.Over, over)
+			s.wrong(playsRules, s.a, "a step is over in the tree: %v, the world model says %v", e.Leaf.Over, over)
 		case over:
 		case e.Leaf.Legal != bitsOf(next.Legal[0]):
-			s.wrong(playsRules, s.a, 1, "a step leads to other legal actions in the tree than the world model says")
+			s.wrong(playsRules, s.a, "a step leads to other legal actions in the tree than the world model says")
 		case at >= 0:
-			s.wrong(playsRules, s.a, 1, "a step leads to another state in the tree than the world model says (number %d is %v, not %v)", at,
+			s.wrong(playsRules, s.a, "a step leads to another state in the tree than the world model says (number %d is %v, not %v)", at,
 				s.obs[at], next.Obs[0][at])
 		}
 		s.trueStep(i, int(t), e)
@@ -98,7 +98,7 @@ func (l *Decisions) enough() {
 		}
 		l.took(trueEnough, m.steps)
 		if 2*m.wrong > m.steps {
-			l.wrong(trueEnough, a, float64(m.wrong)/float64(m.steps), "%d of %d imagined steps from real states are not what the rules make",
+			l.wrong(trueEnough, a, "%d of %d imagined steps from real states are not what the rules make",
 				m.wrong, m.steps)
 		}
 	}
@@ -219,7 +219,7 @@ func (l *Decisions) expected() {
 		l.took(meansEnough, o.trees)
 		t := math.Abs(o.sum) - 1e-3*float64(o.trees)
 		if t > 0 && t*t/2/(o.variance+o.span*t/3) > math.Log(2e9) {
-			l.wrong(meansEnough, agent.ID(a), o.sum, "over %d trees its root's Q are off by %.3f in sum from their expectation over what "+
+			l.wrong(meansEnough, agent.ID(a), "over %d trees its root's Q are off by %.3f in sum from their expectation over what "+
 				"the co-players may do, where chance makes %.3f", o.trees, o.sum, math.Sqrt(o.variance))
 		}
 	}

@@ -29,7 +29,7 @@ func (s *searched) leaves() {
 	partners := map[int32][][]int32{} // by tree: who may stand for what was drawn
 	s.entries(search.Valued, trees, most, func(i int, t int32, e *search.Entry) {
 		if partners[t] == nil && s.Hop.Leaf.Kind != "net" {
-			partners[t] = s.partners(i, t)
+			partners[t] = s.partners(t)
 		}
 		s.took(valuesLeaves, 1)
 		partners[t] = s.leaf(i, t, e, partners[t])
@@ -43,13 +43,13 @@ func (s *searched) leaf(i int, tree int32, e *search.Entry, partners [][]int32) 
 	s.look.Observe(s.obs, tree, e.Query.Slot, 0)
 	logits, own := s.own.at(s.obs, s.read(i, tree, e.Query.Slot, true))
 	if kind != "response" && !e.Query.End && !sameLogits(e.Logits, logits, e.Query.Legal) {
-		s.wrong(valuesLeaves, s.a, 1, "the prior of a state %d steps from the root is not its network's%s", e.Query.Depth,
+		s.wrong(valuesLeaves, s.a, "the prior of a state %d steps from the root is not its network's%s", e.Query.Depth,
 			s.elsewhere(i, tree, e))
 		return partners
 	}
 	if kind == "net" {
 		if off(float64(e.Value), own) {
-			s.wrong(valuesLeaves, s.a, float64(e.Value)-own, "a state %d steps from the root is worth %.4f, its network says %.4f%s", e.Query.Depth,
+			s.wrong(valuesLeaves, s.a, "a state %d steps from the root is worth %.4f, its network says %.4f%s", e.Query.Depth,
 				e.Value, own, s.misread(i, tree, e, own, s.own))
 		}
 		return partners
@@ -93,7 +93,7 @@ func (s *searched) leaf(i int, tree int32, e *search.Entry, partners [][]int32) 
 			more = s.misrolled(i, tree, e, partners)
 		}
 	}
-	s.wrong(valuesLeaves, s.a, float64(e.Value)-want, "a state %d steps from the root is worth %.4f, its %s %.4f%s", e.Query.Depth,
+	s.wrong(valuesLeaves, s.a, "a state %d steps from the root is worth %.4f, its %s %.4f%s", e.Query.Depth,
 		e.Value, what, want, more)
 	return partners
 }
@@ -147,7 +147,7 @@ func (s *searched) botsOf(i int, tree, slot int32, partners []int32) []float32 {
 // partners lists who of the population may stand for what was drawn for a tree's
 // co-players: the goal's own where goals are hand-made; the kind, where kinds are drawn;
 // where a draw that is not written down decides, all that may be drawn.
-func (s *searched) partners(i int, tree int32) [][]int32 {
+func (s *searched) partners(tree int32) [][]int32 {
 	list := [][]int32{nil}
 	n := len(s.pop.who)
 	for j, name := range s.named.Of(tree) {

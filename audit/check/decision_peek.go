@@ -25,9 +25,9 @@ func (x *experiment) peek(base *outcome) {
 		x.back()
 		switch {
 		case o.broke != nil:
-			x.wrong(i, a, 1, "the decision breaks (%v) when only %s changed", o.broke, what)
+			x.wrong(i, a, "the decision breaks (%v) when only %s changed", o.broke, what)
 		case !base.same(o):
-			x.wrong(i, a, 1, "%s changed when only %s did", base.differs(o), what)
+			x.wrong(i, a, "%s changed when only %s did", base.differs(o), what)
 		}
 	}
 	futures := min(x.v.Actions, 8)
@@ -127,7 +127,7 @@ func (x *experiment) counts(base *outcome) {
 	})
 	x.back()
 	if o.broke == nil && slices.Equal(o.value, base.value) && slices.Equal(o.logp, base.logp) && slices.Equal(o.action, base.action) {
-		x.wrong(seesNow, a, 1, "what it sees can be turned into its opposite, and neither its value nor its policy changes")
+		x.wrong(seesNow, a, "what it sees can be turned into its opposite, and neither its value nor its policy changes")
 	}
 	x.took(seesNow, len(x.envs))
 	want := make([]int32, len(x.envs))
@@ -148,7 +148,7 @@ func (x *experiment) counts(base *outcome) {
 	x.back()
 	for i, act := range o.action {
 		if o.broke == nil && act != want[i] {
-			x.wrong(seesNow, a, 1, "it plays action %d where only action %d is legal", act, want[i])
+			x.wrong(seesNow, a, "it plays action %d where only action %d is legal", act, want[i])
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (x *experiment) moved(base *outcome) {
 		}
 	}
 	if base.same(o) && slices.Equal(base.journal.Q, o.journal.Q) {
-		x.wrong(seesNow, x.v.Agent, 1, "the state is another, and neither its roots, beliefs, values nor policy change")
+		x.wrong(seesNow, x.v.Agent, "the state is another, and neither its roots, beliefs, values nor policy change")
 	}
 }
 
@@ -256,7 +256,7 @@ func (x *experiment) history(base *outcome) {
 	}
 	x.took(readsHistory, changed)
 	if slices.Equal(o.beliefs, base.beliefs) {
-		x.wrong(readsHistory, x.v.Agent, 1, "what co-players just did is another, and its beliefs are the same")
+		x.wrong(readsHistory, x.v.Agent, "what co-players just did is another, and its beliefs are the same")
 	}
 }
 

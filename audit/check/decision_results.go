@@ -126,7 +126,7 @@ func (s *searching) results(grown []*tree) {
 			s.slip("backed", float64(s.Value[env])-r.value, "the root of decision %d is worth %.4f, its simulations make it %.4f%s", env,
 				s.Value[env], r.value, s.named(env, func(t totals) bool { return !off(float64(s.Value[env]), t.value) }))
 		}
-		s.decided(env, r)
+		s.decided(env)
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *searching) priors(env int, trees []*tree, got []float32) {
 }
 
 // decided compares the policy with what Act says of the results as reported.
-func (s *searching) decided(env int, r totals) {
+func (s *searching) decided(env int) {
 	lo, hi := env*s.Actions, (env+1)*s.Actions
 	policy, prior, q, visits := s.Policy[lo:hi], s.Priors[lo:hi], s.Q[lo:hi], s.Visits[lo:hi]
 	total := 0

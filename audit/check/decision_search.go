@@ -198,7 +198,7 @@ func (x *experiment) grown(j *search.Journal) {
 	r := regrow(j)
 	x.took(growsTree, max(r.Sims, r.Trees))
 	for _, w := range r.Wrongs {
-		x.wrong(growsTree, x.v.Agent, w.By, "%s", w.Says)
+		x.wrong(growsTree, x.v.Agent, "%s", w.Says)
 	}
 }
 
@@ -257,7 +257,7 @@ func (s *searched) roots() {
 				s.took(startsHere, 1)
 				mask := s.look.Legal(int32(t), tree.Root, place)
 				if want := bitsOf(s.v.LegalAt(slot)); mask != want {
-					s.wrong(startsHere, s.a, 1, "at the root agent %d may play the actions %b, by its mask it is %b", s.who(place), mask, want)
+					s.wrong(startsHere, s.a, "at the root agent %d may play the actions %b, by its mask it is %b", s.who(place), mask, want)
 					continue
 				}
 				if !s.v.Alive[slot] {
@@ -265,8 +265,8 @@ func (s *searched) roots() {
 				}
 				s.look.Observe(s.obs, int32(t), tree.Root, place)
 				if at := unlike(s.obs, s.v.ObsAt(slot)); at >= 0 {
-					s.wrong(startsHere, s.a, 1, "the root that it plans from is not what agent %d sees now (number %d of its observation is %v, not %v)%s",
-						s.who(place), at, s.obs[at], s.v.ObsAt(slot)[at], s.stale(slot, int(e), place))
+					s.wrong(startsHere, s.a, "the root that it plans from is not what agent %d sees now (number %d of its observation is %v, not %v)%s",
+						s.who(place), at, s.obs[at], s.v.ObsAt(slot)[at], s.stale(slot, int(e)))
 				}
 			}
 		}
@@ -274,7 +274,7 @@ func (s *searched) roots() {
 }
 
 // stale says if what is at a root is what was there a step before, or elsewhere.
-func (s *searched) stale(slot, n, place int) string {
+func (s *searched) stale(slot, n int) string {
 	for e := range s.v.Envs {
 		for t := s.v.T; t >= max(0, s.v.T-1); t-- {
 			for b := range agent.ID(s.v.Agents) {
@@ -319,7 +319,7 @@ func (s *searched) steps() {
 		s.took(playsRules, 1)
 		joint := s.bySeat(i, entry)
 		if err := game.Check(g, from, joint); err != nil {
-			s.wrong(playsRules, s.a, 1, "a step that the rules refuse (%v)", err)
+			s.wrong(playsRules, s.a, "a step that the rules refuse (%v)", err)
 			return
 		}
 		st, r := g.New(), entry.Rand
@@ -327,7 +327,7 @@ func (s *searched) steps() {
 		st.Step(joint, rewards, &r)
 		s.states[t][entry.Leaf.To] = st
 		if says := s.unlikeRules(i, t, entry, st, rewards); says != "" {
-			s.wrong(playsRules, s.a, 1, "after %s of oneself and %v of %v the search has %s", spec.Actions[entry.Leaf.Action], entry.Joint,
+			s.wrong(playsRules, s.a, "after %s of oneself and %v of %v the search has %s", spec.Actions[entry.Leaf.Action], entry.Joint,
 				s.others, says)
 		}
 	})
@@ -383,13 +383,13 @@ func (s *searched) recorded() {
 		act := v.Action[step]
 		switch {
 		case act < 0 || policy[act] <= 0:
-			s.wrong(actsOnIt, s.a, 1, "action %d is played, to which the search gives no probability", act)
+			s.wrong(actsOnIt, s.a, "action %d is played, to which the search gives no probability", act)
 		case !slices.Equal(v.TargetAt(step), policy):
-			s.wrong(actsOnIt, s.a, 1, "the policy in the window is %.3f, the search's is %.3f", v.TargetAt(step), policy)
+			s.wrong(actsOnIt, s.a, "the policy in the window is %.3f, the search's is %.3f", v.TargetAt(step), policy)
 		case math.Abs(float64(v.LogProb[step])-math.Log(float64(policy[act]))) > 1e-4:
-			s.wrong(actsOnIt, s.a, 1, "the probability in the window is %.4f, the search's is %.4f", math.Exp(float64(v.LogProb[step])), policy[act])
+			s.wrong(actsOnIt, s.a, "the probability in the window is %.4f, the search's is %.4f", math.Exp(float64(v.LogProb[step])), policy[act])
 		case off(float64(v.Value[slot]), float64(j.Value[i])*s.Scale):
-			s.wrong(actsOnIt, s.a, 1, "the value in the window is %.4f, the search's is %.4f times a scale of %v", v.Value[slot],
+			s.wrong(actsOnIt, s.a, "the value in the window is %.4f, the search's is %.4f times a scale of %v", v.Value[slot],
 				j.Value[i], s.Scale)
 		}
 	}
@@ -406,7 +406,7 @@ func (s *searched) evaluated() {
 		want *= s.Scale
 		s.took(actsOnIt, 1)
 		if off(float64(v.Value[slot]), want) {
-			s.wrong(actsOnIt, s.a, 1, "where a window ends its value is %.4f, its network says %.4f", v.Value[slot], want)
+			s.wrong(actsOnIt, s.a, "where a window ends its value is %.4f, its network says %.4f", v.Value[slot], want)
 		}
 	}
 }

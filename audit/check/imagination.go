@@ -67,12 +67,11 @@ func WatchImagination(of train.Imagination, run ImaginationRun) *Imagination {
 
 // held is one update held against its definition.
 type held struct {
-	window  int
-	trusted bool
-	rows    int
-	change  reference.Change
-	heads   map[string]reference.Change
-	slip    *imaginationSlip
+	window int
+	rows   int
+	change reference.Change
+	heads  map[string]reference.Change
+	slip   *imaginationSlip
 }
 
 // score is what was reported about a window, and what it is.
@@ -211,7 +210,7 @@ func (d *Imagination) hold(ro *batch.Rollout, before, after *safetensors.File, s
 	if s.anew || was == nil {
 		return
 	}
-	h := &held{window: s.window, trusted: s.trusted, rows: len(now.Transitions), heads: map[string]reference.Change{}}
+	h := &held{window: s.window, rows: len(now.Transitions), heads: map[string]reference.Change{}}
 	d.held = append(d.held, h)
 	update := d.update
 	d.wait.Go(func() { // beside the run, which goes on

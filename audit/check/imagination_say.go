@@ -214,18 +214,10 @@ func (d *Imagination) sayScores() check.Finding {
 				s.rounds, why, s.wanted), look)
 		}
 	}
-	f.Says = ifPass(f, fmt.Sprintf("What the model is said to foresee is what it does (%d windows computed again), and it is used only when "+
+	f.Says = f.Else(fmt.Sprintf("What the model is said to foresee is what it does (%d windows computed again), and it is used only when "+
 		"that is enough.",
 		asked))
 	return f
-}
-
-// ifPass keeps an accusation, else says that all is well.
-func ifPass(f check.Finding, says string) string {
-	if f.Status != check.Pass {
-		return f.Says
-	}
-	return says
 }
 
 // say is about imagined windows.

@@ -111,7 +111,7 @@ func (r *Replay) Window(ro, raw *batch.Rollout, deed func(a agent.ID, t, n int) 
 			r.begin(e)
 		}
 		for t := 0; t <= ro.Steps && !e.lost; t++ {
-			r.slot(e, ro, t, n, deed)
+			r.slot(e, ro, t, n)
 			if t < ro.Steps && !e.lost {
 				r.step(e, ro, t, n, deed)
 			}
@@ -187,7 +187,7 @@ func (r *Replay) note(kind string, same, late bool, a agent.ID, t, n int, got, w
 }
 
 // slot compares what was seen before acting.
-func (r *Replay) slot(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent.ID, int, int) record.Deed) {
+func (r *Replay) slot(e *replayEnv, ro *batch.Rollout, t, n int) {
 	l := r.spec.Obs
 	want := make([]float32, l.Len())
 	legal := make([]bool, len(r.spec.Actions))

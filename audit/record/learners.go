@@ -51,7 +51,7 @@ type Parameter struct {
 
 // Update is a watched step of an optimiser, by parameter.
 type Update struct {
-	Net, Number, at                 int
+	Net, Number                     int
 	Rate, Gradient, Change, Outside []float64
 }
 
@@ -283,7 +283,8 @@ func (l *learnersReader) updates() {
 		return
 	}
 	who := l.whole("updates/learner", -1, 0, len(l.r.Nets)-1)
-	number, at := l.whole("updates/number", len(who), 0, largest), l.whole("updates/at", len(who), 0, largest)
+	number := l.whole("updates/number", len(who), 0, largest)
+	l.whole("updates/at", len(who), 0, largest) // only checked
 	total := 0
 	for _, w := range who {
 		total += len(l.r.Nets[w].Parameters)
@@ -300,7 +301,7 @@ func (l *learnersReader) updates() {
 	lo := 0
 	for i, w := range who {
 		hi := lo + len(l.r.Nets[w].Parameters)
-		l.r.Updates = append(l.r.Updates, Update{w, number[i], at[i], parts[0][lo:hi], parts[1][lo:hi], parts[2][lo:hi], parts[3][lo:hi]})
+		l.r.Updates = append(l.r.Updates, Update{w, number[i], parts[0][lo:hi], parts[1][lo:hi], parts[2][lo:hi], parts[3][lo:hi]})
 		lo = hi
 	}
 }

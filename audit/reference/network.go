@@ -117,8 +117,7 @@ type Change struct {
 	Part   string  // the part that differs most, "" if none does
 	Parts  []Change
 
-	Name  string  // of a part
-	Share float64 // of a part in the reference's whole change, squared
+	Name string // of a part
 }
 
 // Agree is how near a change must be to its reference's: float32 differs from float64
@@ -157,7 +156,7 @@ func (before Net) Compare(got, want Net) Change {
 	worst := 0.
 	for _, name := range before.names() {
 		s := all[name]
-		p := Change{Name: name, Cosine: cosine(s.dot, s.gg, s.ww), Length: length(s.gg, s.ww), Share: s.ww / max(ww, 1e-300)}
+		p := Change{Name: name, Cosine: cosine(s.dot, s.gg, s.ww), Length: length(s.gg, s.ww)}
 		c.Parts = append(c.Parts, p)
 		matters := max(s.gg, s.ww) > smallShare*max(gg, ww)
 		if off := max(1-p.Cosine, math.Abs(p.Length-1)); matters && off > worst {

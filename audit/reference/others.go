@@ -299,6 +299,14 @@ func (t turn) cell(y, x, h, w int) (int, int) {
 	return y, x
 }
 
+// Turned returns a step in all ways in which the augmentation shows it.
+func (o Others) Turned(s Step) (list []Step) {
+	for _, t := range turnsOf(o.Augment, o.Spec) {
+		list = append(list, t.of(s, o.Spec))
+	}
+	return list
+}
+
 // of returns a step as it looks after the turn.
 func (t turn) of(s Step, spec game.Spec) Step {
 	l, k := spec.Obs, len(spec.Actions)

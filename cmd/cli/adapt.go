@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/prepare"
 )
@@ -15,7 +16,7 @@ type adaptCmd struct {
 	Game string               `help:"The game for those that are no runs." default:"staghunt"`
 	Set  []string             `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`
 	Out  string               `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`
-	JSON bool                 `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c adaptCmd) Run(a *app, k *kong.Context) error {
@@ -32,12 +33,80 @@ func (c adaptCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.JSON && len(table.Table) == 1 && table.First == nil:
+	if c.JSON && len(table.Table) == 1 && table.First == nil {
 		return a.emit(table.Table[0])
-	case c.JSON:
-		return a.emit(table)
 	}
-	_, err = fmt.Fprint(a.out, table.Text())
-	return err
+	return c.answer(a, table, table.Text())
+}
+
+// strangersCmd is about co-players that nobody was raised with.
+type strangersCmd struct {
+	List  strangersListCmd  `cmd:"" help:"List the co-players of a split, as texts of a game's language."`
+	Words strangersWordsCmd `cmd:"" help:"List the words of a game's language, and the split that each is in."`
+	Show  strangersShowCmd  `cmd:"" help:"Say what a co-player does, and what the best response to it earns."`
+	Score adaptCmd          `cmd:"" help:"Score agents among strangers: hop adapt with --strangers test."`
+}
+
+// about are flags of commands that say something of a game.
+type about struct {
+	gameFlags
+	jsonFlag
+}
+
+// say prints what is to be said of the game, under a name.
+func (c about) say(a *app, name string, of func(game.Game) (fmt.Stringer, error)) error {
+	g, _, err := c.build(a)
+	if err != nil {
+		return err
+	}
+	said, err := of(g)
+	switch {
+	case err != nil:
+		return usageError{err}
+	case c.JSON && name != "":
+		return a.emit(map[string]any{name: said})
+	}
+	return c.answer(a, said, said.String())
+}
+
+type strangersListCmd struct {
+	about
+	Split    string   `help:"train, validation or test; none: all." placeholder:"SPLIT"`
+	LeaveOut []string `help:"Words, bots or things: who is made with one of them is not listed." placeholder:"WORD,..."`
+	Zoo      string   `help:"Folder of hop zoo train, whose members are listed too." placeholder:"DIR"`
+}
+
+func (c strangersListCmd) Run(a *app) error {
+	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) {
+		list, err := lab.Strangers(g, c.Split, c.LeaveOut)
+		if err != nil || c.Zoo == "" {
+			return list, err
+		}
+		about, err := a.lab().GameWith(c.Game, c.Set)
+		if err != nil {
+			return nil, err
+		}
+		is, err := about.Map()
+		if err != nil {
+			return nil, err
+		}
+		learners, err := a.lab().ZooStrangers(c.Zoo, is, c.Split)
+		return append(list, learners...), err
+	})
+}
+
+type strangersWordsCmd struct{ about }
+
+func (c strangersWordsCmd) Run(a *app) error {
+	return c.say(a, "words", func(g game.Game) (fmt.Stringer, error) { return lab.Words(g) })
+}
+
+type strangersShowCmd struct {
+	about
+	Who    string `arg:"" help:"A text of the language, a name of hop strangers list, or played:FOLDER, a person by what it played." placeholder:"TEXT|NAME"`
+	Starts int    `help:"Over how many starts the best response is averaged." default:"32"`
+}
+
+func (c strangersShowCmd) Run(a *app) error {
+	return c.say(a, "", func(g game.Game) (fmt.Stringer, error) { return lab.Stranger(a.ctx, g, c.Who, c.Starts) })
 }

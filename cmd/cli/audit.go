@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hop-marl/hop/audit"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/check"
@@ -19,7 +21,7 @@ type auditCmd struct {
 	Updates  int          `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
 	Episodes int          `help:"Episodes of scripted play to compare seats with." default:"1000"`
 	Out      string       `help:"Folder that the page is put in." default:"runs" type:"path"`
-	JSON     bool         `help:"Print one JSON object."`
+	jsonFlag
 
 	Data         string `help:"Audit trajectories of other code instead: all .npz of a folder, a run each." type:"path" placeholder:"DIR"`
 	Trajectories string `help:"The same of one .npz, such as hop.Recorder writes in Python." type:"path" placeholder:"FILE"`
@@ -107,4 +109,31 @@ func (c auditCmd) command() string {
 		command += " --set " + s
 	}
 	return command + " --seeds " + c.Seeds.String()
+}
+
+type ladderCmd struct {
+	What string                  `arg:"" optional:"" help:"@ladder_what" default:"hop-4x4" placeholder:"PRESET|SPEC|RUN"`
+	Ask  flags[lab.LadderConfig] `embed:""`
+	jsonFlag
+}
+
+func (c ladderCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	ask.What = c.What
+	r, err := a.lab().Ladder(a.ctx, ask)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(r)
+	}
+	fmt.Fprintf(a.out, "%s\n\n%s\nEach alone, everything else as trained:\n", r.Says, r.Bars(40))
+	for _, s := range r.Singles {
+		fmt.Fprintf(a.out, "  %-22s %+.3f (95 %% %+.3f to %+.3f), %.0f %% of the gap\n", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share)
+	}
+	_, err = fmt.Fprintf(a.out, "\nOpen the page: %s\n", r.Page)
+	return err
 }

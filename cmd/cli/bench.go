@@ -25,7 +25,7 @@ type benchEnvCmd struct {
 	Game string        `help:"Which game; empty: stag hunt in several sizes and each other game at its defaults."`
 	CPU  int           `name:"cpu" help:"Cores to run on at once; rates are per second of one core." default:"1"`
 	Time time.Duration `help:"Processor time to measure each row for." default:"1s"`
-	JSON bool          `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c benchEnvCmd) Run(a *app) error {
@@ -36,11 +36,7 @@ func (c benchEnvCmd) Run(a *app) error {
 	if len(rows) == 0 {
 		return usage("there is no game %q; see hop list games", c.Game)
 	}
-	if c.JSON {
-		return a.emit(map[string]any{"cpu": c.CPU, "rows": rows})
-	}
-	_, err = fmt.Fprint(a.out, bench.EnvText(rows))
-	return err
+	return c.answer(a, map[string]any{"cpu": c.CPU, "rows": rows}, bench.EnvText(rows))
 }
 
 type benchNNCmd struct {
@@ -48,7 +44,7 @@ type benchNNCmd struct {
 	Net     []string      `help:"Which nets; default all." placeholder:"NET"`
 	Round   time.Duration `help:"Length of a round; the fastest of several counts." default:"20ms"`
 	CPU     int           `name:"cpu" help:"Must be 1: kernels run on one core." default:"1"`
-	JSON    bool          `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c benchNNCmd) Run(a *app) error {
@@ -72,11 +68,7 @@ func (c benchNNCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(res)
-	}
-	_, err = fmt.Fprint(a.out, res.Text())
-	return err
+	return c.answer(a, res, res.Text())
 }
 
 type benchPlanCmd struct {
@@ -89,7 +81,7 @@ type benchPlanCmd struct {
 	Leaf   []string      `help:"@bench_plan_leaf" default:"zero,scripts,nets"`
 	Loop   bool          `help:"@bench_plan_loop"`
 	Grid   bool          `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
-	JSON   bool          `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c benchPlanCmd) Run(a *app) error {
@@ -121,11 +113,7 @@ func (c benchPlanCmd) loop(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(map[string]any{"loop": worst})
-	}
-	_, err = fmt.Fprint(a.out, worst.Text())
-	return err
+	return c.answer(a, map[string]any{"loop": worst}, worst.Text())
 }
 
 type benchTrainCmd struct {
@@ -133,7 +121,7 @@ type benchTrainCmd struct {
 	Set   []string `help:"Set a field, such as actor.hidden=[128,128]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
 	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`
-	JSON  bool     `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c benchTrainCmd) Run(a *app) error {
@@ -153,17 +141,13 @@ func (c benchTrainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(out)
-	}
-	_, err = fmt.Fprint(a.out, out.Text())
-	return err
+	return c.answer(a, out, out.Text())
 }
 
 type benchScaleCmd struct {
-	Job  []string `help:"Jobs: ppo, main, hop+, adapt; none: all." enum:"ppo,main,hop+,adapt" placeholder:"JOB"`
-	CPU  []int    `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
-	JSON bool     `help:"Print one JSON object."`
+	Job []string `help:"Jobs: ppo, main, hop+, adapt; none: all." enum:"ppo,main,hop+,adapt" placeholder:"JOB"`
+	CPU []int    `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
+	jsonFlag
 }
 
 func (c benchScaleCmd) Run(a *app) error {
@@ -188,9 +172,5 @@ func (c benchScaleCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(map[string]any{"rows": rows})
-	}
-	_, err = fmt.Fprint(a.out, scale.Text(rows))
-	return err
+	return c.answer(a, map[string]any{"rows": rows}, scale.Text(rows))
 }

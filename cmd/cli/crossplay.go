@@ -11,6 +11,8 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/compare"
+	"github.com/hop-marl/hop/lab/report"
 	"github.com/hop-marl/hop/lab/report/cross"
 )
 
@@ -18,7 +20,7 @@ type crossplayCmd struct {
 	Entries []string               `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
 	Ask     flags[lab.CrossConfig] `embed:""`
 	Out     string                 `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
-	JSON    bool                   `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c crossplayCmd) Run(a *app, k *kong.Context) error {
@@ -57,9 +59,38 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossCon
 		return err
 	}
 	at := filepath.Join(dir, "crossplay.html")
-	if c.JSON {
-		return a.emit(x.Summary(g.Spec().Name, ask.Seed, at))
+	return c.answer(a, x.Summary(g.Spec().Name, ask.Seed, at), fmt.Sprintf("%s\nOpen the page: %s\n", x.Text(), at))
+}
+
+type compareCmd struct {
+	Variants []string              `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"PRESET|SPEC"`
+	Ask      flags[compare.Config] `embed:""`
+	jsonFlag
+}
+
+type compareJSON struct {
+	*report.Comparison
+	Improve []report.WinOver `json:"improvement"`
+	Page    string           `json:"page"`
+}
+
+func (c compareCmd) Run(a *app, k *kong.Context) error {
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(a.out, "%s\nOpen the page: %s\n", x.Text(), at)
-	return err
+	ask.Variants, ask.Out = c.Variants, kong.ExpandPath(ask.Out)
+	for i, dir := range ask.Reuse {
+		ask.Reuse[i] = kong.ExpandPath(dir)
+	}
+	res, err := compare.Run(a.ctx, a.lab(), ask)
+	if err != nil {
+		return err
+	}
+	res.Command = commandLine()
+	if err := report.WriteCompare(ask.Out, res); err != nil {
+		return err
+	}
+	page := filepath.Join(ask.Out, "compare.html")
+	return c.answer(a, compareJSON{res, res.Wins(), page}, fmt.Sprintf("%s\nOpen the page: %s\n", res.Text(), page))
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"embed"
 	"errors"
 	"fmt"
 	"reflect"
@@ -194,7 +196,7 @@ func blame(err error, all []typedSet) error {
 type madeFlags struct {
 	Out         string `help:"Folder of what is made; one that was interrupted goes on, with the same settings." required:"" type:"path" placeholder:"DIR"`
 	AcceptBuild bool   `help:"Go on with what another build of hop began."`
-	JSON        bool   `help:"Print one JSON object."`
+	jsonFlag
 }
 
 // newGrammar returns the command line, with the flags that configs have.
@@ -222,4 +224,46 @@ func newGrammar() *grammar {
 	g.Sweep.Resume.Ask.from(sweep.DefaultOptions())
 	g.Worker.Ask.from(sweep.Server{})
 	return g
+}
+
+// help holds what --help says at length: COMMAND.txt below a command's flags, with
+// examples, and flags.txt, a line for each flag whose help is long.
+//
+//go:embed help/*.txt
+var help embed.FS
+
+// text returns one of its files; "" if there is none.
+func text(name string) string {
+	b, err := help.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// flagHelp is what @NAME stands for as a flag's help. Kong's own variables would be looked
+// for in every text of every flag, which took longer than all else that a short command does.
+func flagHelp() map[string]string {
+	words := map[string]string{}
+	for _, line := range strings.Split(text("flags"), "\n") {
+		name, help, _ := strings.Cut(line, " ")
+		words["@"+name] = help
+	}
+	return words
+}
+
+// describe adds the texts to the commands and flags.
+func describe(k *kong.Kong) {
+	long := flagHelp()
+	for _, n := range k.Model.Leaves(false) {
+		if t := text(strings.ReplaceAll(n.Path(), " ", "-")); t != "" {
+			n.Detail = t
+		}
+		for _, f := range n.Flags {
+			f.Help = cmp.Or(long[f.Help], f.Help)
+		}
+		for _, v := range n.Positional {
+			v.Help = cmp.Or(long[v.Help], v.Help)
+		}
+	}
 }

@@ -256,17 +256,25 @@ func (a *app) emit(v any) error {
 	return err
 }
 
-// thisBuild says which program it is.
-func thisBuild() runlog.Build { return runlog.NewBuild(version, f32.Kernels()) }
-
-type versionCmd struct {
+// jsonFlag is of commands whose answer a program can read.
+type jsonFlag struct {
 	JSON bool `help:"Print one JSON object."`
 }
 
-func (c versionCmd) Run(a *app) error {
+// answer writes the answer: as one JSON object, or as text.
+func (c jsonFlag) answer(a *app, v any, text string) error {
 	if c.JSON {
-		return a.emit(thisBuild())
+		return a.emit(v)
 	}
-	_, err := fmt.Fprintln(a.out, thisBuild().Line())
+	_, err := fmt.Fprint(a.out, text)
 	return err
+}
+
+// thisBuild says which program it is.
+func thisBuild() runlog.Build { return runlog.NewBuild(version, f32.Kernels()) }
+
+type versionCmd struct{ jsonFlag }
+
+func (c versionCmd) Run(a *app) error {
+	return c.answer(a, thisBuild(), thisBuild().Line()+"\n")
 }

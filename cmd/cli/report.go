@@ -1,11 +1,17 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/hop-marl/hop/lab/export"
+)
 
 type reportCmd struct {
 	Runs  []string `arg:"" help:"Folders that hop train made: of several seeds, or of one." type:"path" placeholder:"RUN"`
 	NoGIF bool     `name:"no-gif" help:"Do not play and draw episodes of the final agents."`
-	JSON  bool     `help:"Print one JSON object."`
+	jsonFlag
 }
 
 type reportJSON struct {
@@ -26,6 +32,35 @@ func (c reportCmd) Run(a *app) error {
 	}
 	if c.JSON {
 		return a.emit(out)
+	}
+	return nil
+}
+
+type exportCmd struct {
+	Run_   string             `arg:"" name:"run" help:"Folder of a run, or of several seeds of it." type:"path" placeholder:"RUN"`
+	Ask    flags[export.ONNX] `embed:""`
+	Format bool               `name:"onnx" help:"As ONNX files, the one format there is."`
+	jsonFlag
+}
+
+func (c exportCmd) Run(a *app, k *kong.Context) error {
+	if !c.Format {
+		return usage("say which format: hop export %s --onnx", c.Run_)
+	}
+	ask, err := c.Ask.read(k, nil)
+	if err != nil {
+		return err
+	}
+	ask.Run = c.Run_
+	all, err := ask.Do(a.lab())
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.emit(map[string]any{"runs": all})
+	}
+	for _, r := range all {
+		fmt.Fprint(a.out, r.Text())
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ type sweepRun struct {
 	Seeds  config.Seeds `help:"Seeds of every variant, such as 1-10; a sweep's file may say them." default:"1"`
 	Out    string       `help:"The sweep's folder." default:"sweep" type:"path"`
 	DryRun bool         `help:"List what would run."`
-	JSON   bool         `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c sweepRun) Run(a *app, k *kong.Context) error {
@@ -73,11 +73,7 @@ func (c sweepRun) Run(a *app, k *kong.Context) error {
 		if err != nil {
 			return usageError{err}
 		}
-		if c.JSON {
-			return a.emit(jobs)
-		}
-		_, err = fmt.Fprint(a.out, s.Plan(jobs))
-		return err
+		return c.answer(a, jobs, s.Plan(jobs))
 	}
 	if err := s.Write(c.Out); err != nil {
 		return usageError{err}
@@ -119,8 +115,8 @@ func goOn(a *app, o sweep.Options, dir string, asJSON bool) error {
 }
 
 type sweepStatus struct {
-	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
-	JSON bool   `help:"Print one JSON object."`
+	Dir string `arg:"" help:"The sweep's folder." type:"path"`
+	jsonFlag
 }
 
 func (c sweepStatus) Run(a *app) error {
@@ -153,8 +149,8 @@ func (c sweepStatus) Run(a *app) error {
 
 type sweepResume struct {
 	sweepFlags
-	Dir  string `arg:"" help:"The sweep's folder." type:"path"`
-	JSON bool   `help:"Print one JSON object."`
+	Dir string `arg:"" help:"The sweep's folder." type:"path"`
+	jsonFlag
 }
 
 func (c sweepResume) Run(a *app, k *kong.Context) error {

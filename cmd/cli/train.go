@@ -21,7 +21,7 @@ type trainCmd struct {
 	Resume  string       `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
 	Workers int          `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
 	Serve   bool         `help:"Show the run in the browser while it trains (hop serve)."`
-	JSON    bool         `help:"Print one JSON object."`
+	jsonFlag
 
 	AcceptBuild bool `help:"With --resume: go on with what another build of hop began."`
 }
@@ -42,11 +42,7 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(out)
-	}
-	_, err = fmt.Fprint(a.out, out.Text(t.Spec.Eval.Episodes))
-	return err
+	return c.answer(a, out, out.Text(t.Spec.Eval.Episodes))
 }
 
 // spec is what a new training trains.

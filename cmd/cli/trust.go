@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/hop-marl/hop/cmd/cli/complete"
 	"github.com/hop-marl/hop/store/trust"
 	"github.com/hop-marl/hop/train/spec/names"
 )
@@ -11,7 +12,7 @@ type trustCmd struct {
 	Folder string `arg:"" optional:"" help:"A run, a dataset, a sweep, a zoo, or a folder that holds such." type:"path" placeholder:"RUN"`
 	List   bool   `help:"List the folders that you trust."`
 	Remove bool   `help:"Trust the folder no longer."`
-	JSON   bool   `help:"Print one JSON object."`
+	jsonFlag
 }
 
 func (c trustCmd) Run(a *app) error {
@@ -64,4 +65,17 @@ func (c trustCmd) show(a *app, list ...trust.Entry) error {
 		}
 	}
 	return nil
+}
+
+type completionCmd struct {
+	Shell string `arg:"" help:"bash, zsh, fish or powershell." enum:"bash,zsh,fish,powershell"`
+}
+
+func (c completionCmd) Run(a *app) error {
+	script, err := complete.Script(c.Shell)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(a.out, script)
+	return err
 }

@@ -23,7 +23,7 @@ type zooTrainCmd struct {
 	Ask         flags[prepare.Zoo] `embed:""`
 	Out         string             `help:"Folder of the zoo." default:"zoo"`
 	AcceptBuild bool               `help:"Keep, or go on with, what another build of hop began."`
-	JSON        bool               `help:"Print one JSON object."`
+	jsonFlag
 }
 
 // Help is the text, in which nameBreeds puts the kinds.
@@ -61,16 +61,12 @@ func (c zooTrainCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(zooJSON{Zoo: c.Out, Members: list})
-	}
-	_, err = fmt.Fprint(a.out, a.lab().ZooText(list))
-	return err
+	return c.answer(a, zooJSON{Zoo: c.Out, Members: list}, a.lab().ZooText(list))
 }
 
 type zooListCmd struct {
-	Out  string `help:"Folder of the zoo." default:"zoo"`
-	JSON bool   `help:"Print one JSON object."`
+	Out string `help:"Folder of the zoo." default:"zoo"`
+	jsonFlag
 }
 
 func (c zooListCmd) Run(a *app) error {

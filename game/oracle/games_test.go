@@ -44,7 +44,7 @@ func TestValuesInOtherGamesEqualExpectimax(t *testing.T) {
 		br, err := oracle.NewBR(c.g, 0.9)
 		must(t, err)
 		st, r := c.g.New(), rng.New(3).Rand()
-		for start := range 6 {
+		for start := range 3 {
 			st.Reset(&r)
 			w := &twin{g: c.g, gamma: 0.9, memo: map[string]float64{}, whole: true}
 			for _, name := range c.bots {

@@ -91,9 +91,9 @@ func (f *board) Step(now *Seen, acts []int32, rewards []float32) {
 		}
 	}
 	for k, x := range sc.items {
-		if !near(x, out.item(f, was, k)) {
+		if !near(x, out.item(was, k)) {
 			f.b.Contradict("features", "feature %d of what there is on the board is %s after a step; the rules say %s", k, amount(x),
-				amount(out.item(f, was, k)))
+				amount(out.item(was, k)))
 		}
 	}
 	if f.traits {
@@ -112,7 +112,7 @@ func (f *board) Step(now *Seen, acts []int32, rewards []float32) {
 }
 
 // item returns a feature of the board after a step: it is 0 once its plane is empty.
-func (o *outcome) item(f *board, was *scene, k int) float64 {
+func (o *outcome) item(was *scene, k int) float64 {
 	for _, there := range o.on[k] {
 		if there {
 			return was.items[k]

@@ -2,6 +2,7 @@ package tag_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/hop-marl/hop/game"
@@ -68,10 +69,8 @@ func where(t testing.TB, st *tag.State, size int, s game.Seat) (int, int) {
 	for y := range size {
 		for x := range size {
 			seats, _ := st.Cell(y, x, nil, nil)
-			for _, o := range seats {
-				if o == s {
-					return y, x
-				}
+			if slices.Contains(seats, s) {
+				return y, x
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package onnx
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -90,9 +91,7 @@ func run(file []byte, in map[string]array) map[string]array {
 		}
 	}
 	env := map[string]array{}
-	for k, v := range in {
-		env[k] = v
-	}
+	maps.Copy(env, in)
 	for _, f := range graph {
 		if f.num == 5 {
 			name, a := tensorOf(f.raw)

@@ -89,8 +89,8 @@ func newGraph(name string) *Graph { return &Graph{name: name, shared: map[string
 func (g *Graph) Say(key, value string) { g.meta = append(g.meta, entry{key, value}) }
 
 // takes declares an input of so many numbers a row.
-func (g *Graph) takes(name string, elem elem, doc string, dims ...int) Value {
-	g.Inputs = append(g.Inputs, Port{name, elem, dims, doc})
+func (g *Graph) takes(name, doc string, dims ...int) Value {
+	g.Inputs = append(g.Inputs, Port{name, float32s, dims, doc})
 	return Value(name)
 }
 

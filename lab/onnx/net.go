@@ -38,11 +38,11 @@ func Actor(name string, m *actor.Model, p *nn.Params, legalAt int, scale float64
 	if err := walkable(m.Input.Input, m.Sense.Distances); err != nil {
 		return nil, err
 	}
-	obs := g.takes(Obs, float32s, "observations as the game writes them", m.Len())
+	obs := g.takes(Obs, "observations as the game writes them", m.Len())
 	legal := n.mask(obs, legalAt, m.Actions)
 	extra := Value("")
 	if m.Extra > 0 {
-		extra = g.takes(Goals, float32s, "what the network is told of the others' goals, by place", m.Extra)
+		extra = g.takes(Goals, "what the network is told of the others' goals, by place", m.Extra)
 	}
 	x, acts := g.rows(m.Config.Frame, m.Input.Input, m.Actions, m.Sense, obs, extra)
 	act := m.Act
@@ -78,7 +78,7 @@ func Others(name string, m *moa.Model, p *nn.Params) (*Graph, error) {
 	if err := walkable(m.Input.Input, m.Distances); err != nil {
 		return nil, err
 	}
-	obs := g.takes(Obs, float32s, "observations of the modelled agent, as the game writes them for its place", m.Len())
+	obs := g.takes(Obs, "observations of the modelled agent, as the game writes them for its place", m.Len())
 	legal := n.mask(obs, m.LegalAt, m.Actions)
 	extra := Value("")
 	if m.Distances {
@@ -100,7 +100,7 @@ func Others(name string, m *moa.Model, p *nn.Params) (*Graph, error) {
 		joined = append(joined, n.gru("gru", m.History, n.dense("sense", y, "relu")))
 	}
 	if m.GoalLen > 0 {
-		joined = append(joined, g.takes(Goals, float32s, "what the agent is taken to be after, and which co-player it is", m.GoalLen))
+		joined = append(joined, g.takes(Goals, "what the agent is taken to be after, and which co-player it is", m.GoalLen))
 	}
 	y = n.mlp("body", layers, g.concat(joined...), "relu")
 	n.policy(n.dense("head", y, ""), legal, m.Actions)
@@ -152,7 +152,7 @@ func (n *net) mask(obs Value, at, actions int) Value {
 	if at >= 0 {
 		legal = n.columns(obs, at, at+actions)
 	} else {
-		legal = n.takes(Legal, float32s, "1 for actions that may be taken, else 0", actions)
+		legal = n.takes(Legal, "1 for actions that may be taken, else 0", actions)
 	}
 	return n.do("Not", []Value{n.do("Equal", []Value{legal, n.number(0)})})
 }
@@ -210,7 +210,7 @@ func (n *net) conv(name string, in frame.Input, x Value) Value {
 
 // state declares something that is remembered from step to step.
 func (n *net) state(name string, width int) Value {
-	return n.takes(name, float32s, "what is remembered: zero at an episode's start, then "+Next(name)+" of the step before", width)
+	return n.takes(name, "what is remembered: zero at an episode's start, then "+Next(name)+" of the step before", width)
 }
 
 // lstm is one step of an LSTM, its gates in the order in, forget, cell, out.

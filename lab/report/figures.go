@@ -25,9 +25,9 @@ func (g *group) figures() []*plot.Figure {
 // fewNote goes with curves that pass over windows with few episodes.
 const fewNote = " Windows in which far fewer episodes ended than usual are left out: at the start only the shortest have ended."
 
-// timePlot is a plot over env steps between two heights, with about n ticks.
-func timePlot(d grid, lo, hi float64, n int) *plot.Plot {
-	return plot.New(plot.Steps(d.last), plot.Round(lo, hi, n))
+// timePlot is a plot over env steps between two heights, with about four ticks.
+func timePlot(d grid, lo, hi float64) *plot.Plot {
+	return plot.New(plot.Steps(d.last), plot.Round(lo, hi, 4))
 }
 
 // wide is a figure of one panel that takes a row of its own.
@@ -143,7 +143,7 @@ func (g *group) agentsFigure(d grid) *plot.Figure {
 	all.Color, all.Dash = plot.Faint, true
 	for a, b := range bundles {
 		if len(b.seeds) > 0 {
-			p := timePlot(d, lo, hi, 4).Add(g.shade(true)...).Add(plot.Levels{Refs: g.refs, Silent: true}).Add(b.marks(d, a)...).Add(all)
+			p := timePlot(d, lo, hi).Add(g.shade(true)...).Add(plot.Levels{Refs: g.refs, Silent: true}).Add(b.marks(d, a)...).Add(all)
 			f.Panels = append(f.Panels, p.Panel(g.Member(a), plot.HalfW, plot.HalfH+10))
 		}
 	}
@@ -309,7 +309,7 @@ func (g *group) metricPanel(d grid, name string) plot.Panel {
 	case strings.HasSuffix(name, "grad_norm"):
 		unit = "gradient steps"
 	}
-	p := timePlot(d, lo, hi, 4).Add(g.shade(g.played(name))...).Add(lines...).Panel(name, plot.ThirdW, plot.ThirdH+10)
+	p := timePlot(d, lo, hi).Add(g.shade(g.played(name))...).Add(lines...).Panel(name, plot.ThirdW, plot.ThirdH+10)
 	p.Note = fmt.Sprintf("%s %s in %s points", plot.Short(float64(rows)), unit, plot.Thousands(updates))
 	if m := meaning[name]; m != "" {
 		p.Note = m + "; " + p.Note

@@ -209,7 +209,7 @@ func (g *group) othersFigure(d grid) *plot.Figure {
 			}
 		}
 		if lines != nil {
-			p := timePlot(d, 0, 1, 4).Add(g.shade(false)...).Add(lines...)
+			p := timePlot(d, 0, 1).Add(g.shade(false)...).Add(lines...)
 			f.Panels = append(f.Panels, p.Panel(g.Member(a)+"'s models: top-1", plot.HalfW, plot.HalfH-10))
 		}
 	}

@@ -60,7 +60,7 @@ func (g *group) strangersFigure(d grid) *plot.Figure {
 				refs = append(refs, plot.Ref{Name: name, Value: x[0] / x[1]})
 			}
 		}
-		p := timePlot(d, 0, 1, 4).Add(g.shade(false)...).Add(plot.Levels{Refs: refs}).Add(lines...)
+		p := timePlot(d, 0, 1).Add(g.shade(false)...).Add(plot.Levels{Refs: refs}).Add(lines...)
 		title := kind + ": top-1"
 		if kind == "all" {
 			title = "all kinds together: top-1"

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/cpu"
@@ -172,4 +173,20 @@ func lives(ctx context.Context, l *lab.Lab, run string) (string, error) {
 	b = bytes.ReplaceAll(b, bytes.Trim(folder, `"`), nil) // which is thrown away
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
+}
+
+// Text is a table for a terminal.
+func Text(rows []Row) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "job\tcores\ts of the clock\ts of processor time\tspeed-up\tefficiency\tnumbers\t")
+	for _, r := range rows {
+		same := "the same"
+		if !r.Same {
+			same = "DIFFER"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.0f %%\t%s\t\n", r.Job, r.Cores, r.Wall, r.CPU, r.Speedup, 100*r.Efficiency, same)
+	}
+	w.Flush()
+	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/lab/sweep/worker"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/runlog"
 )
@@ -43,7 +44,7 @@ func (c *Coordinator) keep(ctx context.Context, n node, s queue.State, read bool
 		if tries%10 == 3 {
 			c.Log("the result of %s cannot be kept: %v; trying until it works", n.Name, err)
 		}
-		sleep(ctx, min(time.Second<<min(tries, 5)/4, 5*time.Second))
+		worker.Sleep(ctx, min(time.Second<<min(tries, 5)/4, 5*time.Second))
 	}
 }
 

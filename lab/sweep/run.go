@@ -16,6 +16,7 @@ import (
 	"github.com/hop-marl/hop/lab/sweep/design"
 	"github.com/hop-marl/hop/lab/sweep/hub"
 	"github.com/hop-marl/hop/lab/sweep/queue"
+	"github.com/hop-marl/hop/lab/sweep/worker"
 	"github.com/hop-marl/hop/num/disk"
 )
 
@@ -189,17 +190,8 @@ func (c *Coordinator) follow(ctx context.Context, changes chan<- queue.Change) {
 		})
 		if ctx.Err() == nil {
 			c.Log("the server does not say how jobs stand: %v; asking again", err)
-			sleep(ctx, time.Second)
+			worker.Sleep(ctx, time.Second)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }
 

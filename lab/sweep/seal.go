@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train/spec/names"
 )
 
 // largest is how many bytes a sweep's files may have.
@@ -185,3 +187,13 @@ func seal(dir string, s *Sweep) error {
 	}
 	return disk.WriteSealed(filepath.Join(dir, sweepFile), s)
 }
+
+// Sign notes in a sweep's folder that this user wrote what the sweep names to run. The runs
+// that come back from workers lie below it, and are the user's with it.
+func (s *Sweep) Sign(l *lab.Lab, dir string) error { return l.Reg.Trust.Sign(dir, s.names(l)) }
+
+// allowed refuses a sweep that names programs and that this user neither began nor trusts.
+func (s *Sweep) allowed(l *lab.Lab, dir string) error { return names.Allowed(l.Reg, dir, s.names(l)) }
+
+// names returns all that the sweep names to run.
+func (s *Sweep) names(l *lab.Lab) []string { return names.OfSpecs(l.Reg, mustJSON(s), sweepFile) }

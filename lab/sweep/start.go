@@ -284,7 +284,7 @@ func (o Options) workHere(ctx context.Context, c *Coordinator, s *Sweep, nc *nat
 			if err != nil && work.Err() == nil {
 				c.Log("this machine's worker: %v", err)
 			}
-			sleep(work, 200*time.Millisecond)
+			worker.Sleep(work, 200*time.Millisecond)
 		}
 		_ = os.RemoveAll(filepath.Dir(w.Dir))
 	})
@@ -348,7 +348,7 @@ func Work(ctx context.Context, nc *nats.Conn, t *hub.Token, w *worker.Worker) er
 				}
 			})
 		}
-		sleep(ctx, 2*time.Second)
+		worker.Sleep(ctx, 2*time.Second)
 	}
 	return nil
 }

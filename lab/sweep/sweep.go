@@ -253,7 +253,7 @@ func (g *graph) stages(l *lab.Lab, v int) ([]*node, error) {
 }
 
 // train is the training of a variant with a seed up to a rung.
-func (g *graph) train(v, i, rung int) *node {
+func (g *graph) train(v, i, rung int) {
 	s, seed := g.sweep, g.sweep.Seeds[i]
 	sub := fmt.Sprintf("out/%s-001/seed-%d", s.Variants[v].name, seed)
 	n := &node{variant: v, seed: seed, rung: rung, sub: sub, place: fmt.Sprintf("%s/seed-%d", s.Variants[v].Name, seed)}
@@ -270,7 +270,6 @@ func (g *graph) train(v, i, rung int) *node {
 	n.ID = g.id(n.Job)
 	g.last[v][i] = g.add(n)
 	g.rungs[rungKey{v, i, rung}] = g.last[v][i]
-	return g.last[v][i]
 }
 
 // follow is what a variant's spec says comes after its training, over all seeds.

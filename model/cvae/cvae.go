@@ -28,6 +28,7 @@ import (
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/store/runlog"
 )
 
@@ -172,4 +173,18 @@ func (s *Sequences) End() { s.Lo = append(s.Lo, s.X.Rows()) }
 // Load returns the model of a folder of hop pretrain cvae with its best weights.
 func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
 	return model.Load(runs, dir, "cvae", Layers)
+}
+
+// Save adds all memories to f under prefix.
+func (mem *Memory) Save(f *safetensors.File, prefix string) {
+	f.PutFloat32(prefix+"h", mem.h, len(mem.h))
+	f.PutFloat32(prefix+"f", mem.f, len(mem.f))
+}
+
+// Load restores what Save stored for as many places, exactly.
+func (mem *Memory) Load(f *safetensors.File, prefix string) error {
+	if err := f.Float32(mem.h, prefix+"h", len(mem.h)); err != nil {
+		return err
+	}
+	return f.Float32(mem.f, prefix+"f", len(mem.f))
 }

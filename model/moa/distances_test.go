@@ -3,11 +3,13 @@ package moa
 import (
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/num/rng"
 )
 
-// A move leads nearer if a slow search by rounds says so, on boards with blocks.
+// A move leads nearer if the definition says so, on boards with blocks.
 func TestDistancesAreShortestPathsAroundBlocks(t *testing.T) {
 	const h, w, planes = 5, 6, 5 // self, other, block, two kinds of things
 	in := Input{
@@ -18,6 +20,12 @@ func TestDistancesAreShortestPathsAroundBlocks(t *testing.T) {
 	must(t, err)
 	if m.Cols() != frame.New("egof", in.Input).Cols+8 {
 		t.Fatalf("%d columns, want 8 more than without distances: two kinds of things, four moves", m.Cols())
+	}
+	want := reference.Others{
+		OthersSettings: reference.OthersSettings{Frame: frame.Board, Distances: true},
+		Spec: game.Spec{Seats: 2, Obs: game.Layout{
+			Height: h, Width: w, Planes: []string{"self", "other", "block", "stag", "hare"}, Legal: 5,
+		}},
 	}
 	distances, r := m.newDistances(), rng.New(2).Rand()
 	seen := 0
@@ -35,44 +43,12 @@ func TestDistancesAreShortestPathsAroundBlocks(t *testing.T) {
 			}
 		}
 		got := distances.of(obs)
-		// near[k] holds the cells from which a thing of plane 3 is at most k moves off.
-		var near [h*w + 1][h * w]bool
-		next := func(cell, d int) int {
-			y, x := cell/w+[]int{-1, 1, 0, 0}[d], cell%w+[]int{0, 0, -1, 1}[d]
-			if y < 0 || y >= h || x < 0 || x >= w || obs[(y*w+x)*planes+2] != 0 {
-				return -1
+		row := want.Row(obs)
+		for d, near := range row[len(row)-8:] {
+			if float64(got[d]) != near {
+				t.Fatalf("board %d: move %d leads nearer to thing %d: %v, want %v", board, d%4, d/4, got[d], near)
 			}
-			return y*w + x
-		}
-		for cell := range h * w {
-			near[0][cell] = obs[cell*planes+3] != 0
-		}
-		for k := range h * w {
-			near[k+1] = near[k]
-			for cell := range h * w {
-				for d := range 4 {
-					if to := next(cell, d); to >= 0 && near[k][to] {
-						near[k+1][cell] = true
-					}
-				}
-			}
-		}
-		steps := 0
-		for steps < h*w && !near[steps][me] {
-			steps++
-		}
-		for d := range 4 {
-			want := float32(0)
-			if to := next(me, d); to >= 0 && steps > 0 && near[steps][me] && near[steps-1][to] {
-				want = 1
-				seen++
-			}
-			if got[d] != want {
-				t.Fatalf("board %d: move %d leads nearer: %v, want %v", board, d, got[d], want)
-			}
-			if got[4+d] != 0 {
-				t.Fatalf("board %d: move %d leads nearer to things that are not there", board, d)
-			}
+			seen += int(near)
 		}
 	}
 	if seen < 100 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
@@ -27,6 +29,19 @@ func input(goals int) Input {
 	return Input{
 		Input:   frame.Input{Height: side, Width: side, Planes: planes, Rest: actions + 1 + seats*actions},
 		Actions: actions, GoalLen: goals, LegalAt: at, LastAt: at + actions + 1, Seats: seats, Moves: []int32{0, 1, 2, 3},
+	}
+}
+
+// definition is what the model must compute in that game.
+func definition(augment string) reference.Others {
+	return reference.Others{
+		OthersSettings: reference.OthersSettings{Frame: frame.Board, Augment: augment, Distances: true},
+		Spec: game.Spec{
+			Seats: seats, Actions: []string{"up", "down", "left", "right", "stay"},
+			Obs: game.Layout{
+				Height: side, Width: side, Planes: []string{"self", "second", "third", "block", "prey"}, Legal: actions, Time: 1, Last: seats,
+			},
+		},
 	}
 }
 
@@ -290,52 +305,6 @@ func TestRememberingFollowsTheSequence(t *testing.T) {
 	}
 }
 
-// turned writes an observation as it looks when the board is mirrored as flip
-// says and the others are named in another order, from the definition.
-func turned(obs []float32, flip int, order []int) ([]float32, []int32) {
-	out := make([]float32, len(obs))
-	place := func(y, x, n int) (int, int) {
-		if flip&1 != 0 {
-			y = n - 1 - y
-		}
-		if flip&2 != 0 {
-			x = n - 1 - x
-		}
-		if flip&4 != 0 {
-			y, x = x, y
-		}
-		return y, x
-	}
-	other := func(p int) int {
-		if p >= 1 && p <= len(order) {
-			return 1 + order[p-1]
-		}
-		return p
-	}
-	for c := range side * side {
-		y, x := place(c/side, c%side, side)
-		for p := range planes {
-			out[(y*side+x)*planes+other(p)] = obs[c*planes+p]
-		}
-	}
-	acts := make([]int32, actions)
-	acts[4] = 4
-	steps := [4][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}
-	for k, d := range steps {
-		y, x := place(1+d[0], 1+d[1], 3)
-		acts[k] = int32(slices.Index(steps[:], [2]int{y - 1, x - 1}))
-	}
-	tail, was := out[side*side*planes:], obs[side*side*planes:]
-	tail[actions] = was[actions]
-	for k, to := range acts {
-		tail[to] = was[k]
-		for s := range seats {
-			tail[actions+1+other(s)*actions+int(to)] = was[actions+1+s*actions+k]
-		}
-	}
-	return out, acts
-}
-
 func TestTurnedRowsAreThoseOfATurnedBoard(t *testing.T) {
 	sorted := func(s *f32.Sparse) []int32 {
 		x := slices.Clone(s.Idx)
@@ -351,11 +320,14 @@ func TestTurnedRowsAreThoseOfATurnedBoard(t *testing.T) {
 			if len(ts.cols) != 16 {
 				t.Fatalf("%d turns, want 8 of the board times 2 orders of the others", len(ts.cols))
 			}
-			orders := permutations(seats - 1)
 			r := rng.New(3).Rand()
 			for i, cols := range ts.cols {
 				obs := look(&r, 1)
-				want, acts := turned(obs, i/2, orders[i%2])
+				want, acts := []float32(nil), make([]int32, actions)
+				for a := range acts {
+					s := definition("all").Turned(reference.Step{Obs: obs, Legal: make([]bool, actions), Action: int32(a)})[i]
+					want, acts[a] = s.Obs, s.Action
+				}
 				var a, b f32.Sparse
 				a.Reset(m.Cols())
 				b.Reset(m.Cols())

@@ -26,6 +26,7 @@ import (
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // The variants.
@@ -395,4 +396,19 @@ func (m *Model) Trainer(p *nn.Params, rows int, rate nn.Schedule) *nn.Trainer[*W
 		works[i] = m.Work()
 	}
 	return nn.NewTrainer[*Work, Losses](p, nn.TrainerConfig{Clip: 1}, rate, works)
+}
+
+// NewBatch returns room for so many rows.
+func NewBatch(in Input, rows int) Batch {
+	n, planes := in.Agents, in.Height*in.Width*in.Planes
+	return Batch{
+		Rows: rows, Obs: make([]float32, rows*in.Len()), Joint: make([]int32, rows*n), Next: make([]float32, rows*planes),
+		Reward: make([]float32, rows*n), Over: make([]bool, rows),
+		NextFeat: make([]float32, rows*in.Features),
+	}
+}
+
+// Load returns the world model of a run's folder with its best weights.
+func Load(runs *runlog.Reader, dir string) (*Model, *nn.Params, error) {
+	return model.Load(runs, dir, "world", Layers)
 }

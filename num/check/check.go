@@ -109,6 +109,14 @@ func (f *Finding) Saw(value, wanted float64, label string, args ...any) {
 	f.Evidence = append(f.Evidence, Row{fmt.Sprintf(label, args...), value, wanted})
 }
 
+// Else keeps an accusation, and says that all is well where there is none.
+func (f *Finding) Else(says string) string {
+	if f.Status != Pass {
+		return f.Says
+	}
+	return says
+}
+
 // Agent returns the agent that it is about, -1 if that is not one alone.
 func (f *Finding) Agent() int {
 	if len(f.Who) != 1 {

@@ -11,6 +11,7 @@
 package cores
 
 import (
+	"context"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -327,4 +328,41 @@ func (p *Pool) sleep(own *Job, seen uint32) bool {
 	}
 	p.sleeps.Add(-1)
 	return own == nil && p.closing
+}
+
+type pooled struct{}
+
+// With returns a context whose work shares an open pool.
+func With(ctx context.Context, p *Pool) context.Context { return context.WithValue(ctx, pooled{}, p) }
+
+// Of returns the pool that the work of a context shares, nil if it shares none.
+func Of(ctx context.Context) *Pool {
+	p, _ := ctx.Value(pooled{}).(*Pool)
+	return p
+}
+
+// Await does work that knows of no context, such as making large networks, reading and
+// drawing a report, and returns what it returns, or ctx's error as soon as ctx ends. The
+// work is then left behind: it goes on to its end and nobody hears of it, so it must change
+// nothing that others see.
+func Await[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	done := make(chan result, 1)
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	go func() {
+		v, err := work()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.v, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
 }

@@ -32,6 +32,11 @@ func JSON(v any) ([]byte, error) {
 // WriteJSON writes a value into a file, whole or not at all.
 func WriteJSON(name string, v any) error {
 	b, err := JSON(v)
+	return writeMade(name, b, err)
+}
+
+// writeMade writes what was made of a value, unless that failed.
+func writeMade(name string, b []byte, err error) error {
 	if err == nil {
 		err = Write(name, b)
 	}

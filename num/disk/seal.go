@@ -59,13 +59,7 @@ func Sealed(b []byte) error {
 // check; what it holds plays no part.
 func WriteSealed(name string, v any) error {
 	b, err := Seal(v)
-	if err == nil {
-		err = Write(name, b)
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", filepath.ToSlash(name), err)
-	}
-	return nil
+	return writeMade(name, b, err)
 }
 
 // ReadSealed reads what WriteSealed wrote, of at most so many bytes. Where the error is ErrChanged or ErrUnsealed

@@ -77,9 +77,7 @@ func TestProductsMayRunAtOnce(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for w := range workers {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
+			wg.Go(func() {
 				r := rand.New(rand.NewPCG(11, uint64(w)))
 				a, b := fill(r, make([]float32, m*k)), fill(r, make([]float32, k*n))
 				want := make([]float32, m*n)
@@ -96,7 +94,7 @@ func TestProductsMayRunAtOnce(t *testing.T) {
 						}
 					}
 				}
-			}()
+			})
 		}
 		wg.Wait()
 	})

@@ -104,6 +104,26 @@ func (a *Acc) Merge(b Acc) {
 	a.m2 += b.m2 + d*d*na*nb/(na+nb)
 }
 
+// MergeAll adds what is behind each entry of src to the entry of dst, which grows as needed.
+func MergeAll(dst, src []Acc) []Acc {
+	for i, x := range src {
+		if i == len(dst) {
+			dst = append(dst, Acc{})
+		}
+		dst[i].Merge(x)
+	}
+	return dst
+}
+
+// AddAt adds a number to an entry of a list, which grows as needed.
+func AddAt(list []Acc, i int, x float64) []Acc {
+	for len(list) <= i {
+		list = append(list, Acc{})
+	}
+	list[i].Add(x)
+	return list
+}
+
 // N returns the number of values.
 func (a *Acc) N() int { return a.n }
 

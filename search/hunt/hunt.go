@@ -98,7 +98,6 @@ var _ truth.Fast = Fast{}
 
 // hunt is a truth.Model.
 type hunt struct {
-	g      *staghunt.Game
 	c      staghunt.Config
 	obs    game.Layout
 	n      int
@@ -120,7 +119,7 @@ type hunt struct {
 
 func newHunt(g *staghunt.Game, to truth.For) (*hunt, error) {
 	c := g.Config()
-	h := &hunt{g: g, c: c, obs: g.Spec().Obs, n: c.Agents, stags: 1<<c.Stags - 1, envs: make([]decision, to.Envs), alike: to.Alike}
+	h := &hunt{c: c, obs: g.Spec().Obs, n: c.Agents, stags: 1<<c.Stags - 1, envs: make([]decision, to.Envs), alike: to.Alike}
 	h.seen, h.seats, h.things = make([]float32, h.obs.Len()), make([]game.Seat, 0, c.Agents), make([]string, 0, 1)
 	h.ones.Reset(h.obs.Len())
 	h.ones.AppendNonzeros(slices.Repeat([]float32{1}, h.obs.Len()), 0) // so that it need not grow

@@ -11,7 +11,6 @@ import (
 // anyGame is a Model of every game: slots hold game.States.
 type anyGame struct {
 	g       game.Game
-	actions int
 	slots   []game.State
 	play    game.State // for rollouts
 	model   []game.Bot
@@ -39,7 +38,7 @@ func Plain(g game.Game, c For) (Model, error) {
 func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
 	spec := g.Spec()
 	a := &anyGame{
-		g: g, actions: len(spec.Actions), play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats),
+		g: g, play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats),
 		places:  make([]int32, spec.Seats),
 		rewards: make([]float32, spec.Seats), mask: make([]bool, len(spec.Actions)), obs: make([]float32, spec.Obs.Len()),
 	}

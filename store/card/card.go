@@ -21,6 +21,7 @@ import (
 
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Ref is a number to compare with.
@@ -219,38 +220,27 @@ func (c *Card) verdict() string {
 	return s
 }
 
-// jsonFloat is null where a number is not finite.
-type jsonFloat float64
-
-// MarshalJSON writes the number, or null.
-func (f jsonFloat) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(f))
-}
-
 // MarshalJSON writes the name and the value.
 func (r Ref) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Name  string    `json:"name"`
-		Value jsonFloat `json:"value"`
-		Loose bool      `json:"loose,omitempty"`
-	}{r.Name, jsonFloat(r.Value), r.Loose})
+		Name  string       `json:"name"`
+		Value stats.Number `json:"value"`
+		Loose bool         `json:"loose,omitempty"`
+	}{r.Name, stats.Number(r.Value), r.Loose})
 }
 
 // MarshalJSON writes the number with its references.
 func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Name      string    `json:"name"`
-		Value     jsonFloat `json:"value"`
-		Status    string    `json:"status,omitempty"`
-		N         int       `json:"n,omitempty"`
-		Unit      string    `json:"unit,omitempty"`
-		Lower     bool      `json:"lower_is_better,omitempty"`
-		Baselines []Ref     `json:"baselines,omitempty"`
-		Limit     *Ref      `json:"limit,omitempty"`
-	}{n.Name, jsonFloat(n.Value), n.Grade(), n.N, n.Unit, n.Lower, n.Baselines, n.Limit})
+		Name      string       `json:"name"`
+		Value     stats.Number `json:"value"`
+		Status    string       `json:"status,omitempty"`
+		N         int          `json:"n,omitempty"`
+		Unit      string       `json:"unit,omitempty"`
+		Lower     bool         `json:"lower_is_better,omitempty"`
+		Baselines []Ref        `json:"baselines,omitempty"`
+		Limit     *Ref         `json:"limit,omitempty"`
+	}{n.Name, stats.Number(n.Value), n.Grade(), n.N, n.Unit, n.Lower, n.Baselines, n.Limit})
 }
 
 // MarshalJSON writes the card without the figures' pixels.

@@ -355,11 +355,8 @@ func (r *Run) cut(s seal) error {
 
 // replace writes a file whole or not at all, and says what to do if it cannot.
 func replace(path string, b []byte) error {
-	if err := WriteWhole(path, b); err != nil {
+	if err := disk.Write(path, b); err != nil {
 		return explain("writing", path, err)
 	}
 	return nil
 }
-
-// WriteWhole writes a file that appears whole or not at all, also if the power goes.
-func WriteWhole(path string, b []byte) error { return disk.Write(path, b) }

@@ -60,7 +60,7 @@ func now() float64 { return float64(time.Now().UnixNano()) / 1e9 }
 
 // version returns the record that begins a file.
 func version(wall float64) []byte {
-	return record(wall, putText(nil, eventFileVersion, "brain.Event:2"))
+	return record(wall, putText(eventFileVersion, "brain.Event:2"))
 }
 
 // event returns the record of a summary's values at a step.
@@ -81,7 +81,7 @@ func record(wall float64, rest []byte) []byte {
 // scalars returns rows as values of a summary.
 func scalars(rows []Row) (values []byte) {
 	for _, r := range rows {
-		v := putText(nil, valueTag, r.tag())
+		v := putText(valueTag, r.tag())
 		v = protowire.AppendTag(v, valueSimple, protowire.Fixed32Type)
 		v = protowire.AppendFixed32(v, math.Float32bits(float32(r.Value)))
 		values = putBytes(values, summaryValue, v)
@@ -108,11 +108,11 @@ func (r *Run) Summarise(status string, results []Row) error {
 	var values, experiment, start []byte
 	for _, p := range params {
 		kind, value := p.encode()
-		experiment = putBytes(experiment, experimentParam, putInt(putText(nil, paramName, p.name), paramType, kind))
-		start = putBytes(start, startParam, putBytes(putText(nil, paramKey, p.name), paramValue, value))
+		experiment = putBytes(experiment, experimentParam, putInt(putText(paramName, p.name), paramType, kind))
+		start = putBytes(start, startParam, putBytes(putText(paramKey, p.name), paramValue, value))
 	}
 	for _, row := range results {
-		experiment = putBytes(experiment, experimentGoal, putBytes(nil, goalName, putText(nil, goalTag, row.tag())))
+		experiment = putBytes(experiment, experimentGoal, putBytes(nil, goalName, putText(goalTag, row.tag())))
 	}
 	values = append(scalars(results), hparams("experiment", dataExperiment, experiment)...)
 	values = append(values, hparams("session_start_info", dataStart, start)...)
@@ -132,8 +132,8 @@ func (r *Run) Summarise(status string, results []Row) error {
 // hparams returns a value of a summary that TensorBoard's plugin of that name reads:
 // nothing but metadata.
 func hparams(name string, field protowire.Number, data []byte) []byte {
-	plugin := putBytes(putText(nil, pluginName, "hparams"), pluginContent, putBytes(nil, field, data))
-	v := putBytes(putText(nil, valueTag, "_hparams_/"+name), valueMetadata, putBytes(nil, metadataPlugin, plugin))
+	plugin := putBytes(putText(pluginName, "hparams"), pluginContent, putBytes(nil, field, data))
+	v := putBytes(putText(valueTag, "_hparams_/"+name), valueMetadata, putBytes(nil, metadataPlugin, plugin))
 	return putBytes(nil, summaryValue, v)
 }
 
@@ -192,7 +192,7 @@ func (p param) encode() (kind uint64, value []byte) {
 		return asBool, putInt(nil, boolean, protowire.EncodeBool(p.node.Value == "true"))
 	}
 	if p.node.Kind == yaml.ScalarNode {
-		return asText, putText(nil, text, p.node.Value)
+		return asText, putText(text, p.node.Value)
 	}
 	flow := *p.node
 	flow.Style = yaml.FlowStyle
@@ -200,15 +200,15 @@ func (p param) encode() (kind uint64, value []byte) {
 	if err != nil {
 		panic("runlog: a spec that was read cannot be written")
 	}
-	return asText, putText(nil, text, string(bytes.TrimSpace(line)))
+	return asText, putText(text, string(bytes.TrimSpace(line)))
 }
 
 func putBytes(b []byte, field protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
 }
 
-func putText(b []byte, field protowire.Number, v string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+func putText(field protowire.Number, v string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, field, protowire.BytesType), v)
 }
 
 func putInt(b []byte, field protowire.Number, v uint64) []byte {

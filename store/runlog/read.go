@@ -146,7 +146,7 @@ func (r *Record) wrongSpec(s *seal) error {
 			filepath.Join(r.dir, envFile), path, checkPath(r.dir, s.Step, sealKind))}
 	}
 	if s != nil && slices.Contains(r.Env.Record.Specs, sumOf([]byte(s.Spec))) {
-		what = ": " + differences(r.Spec, []byte(s.Spec))
+		what = ": " + Differences(r.Spec, []byte(s.Spec))
 		next = fmt.Sprintf("put it back (it stands in %s, under \"spec\")", checkPath(r.dir, s.Step, sealKind))
 	}
 	return damaged{why: fmt.Sprintf("%s was changed after the run began%s; %s, or train anew with another spec", path, what, next)}
@@ -236,7 +236,7 @@ func (r *Record) Result() ([]byte, error) {
 	if err := r.check(resultFile); err != nil {
 		return nil, cmp.Or(r.Faults(), err) // which knows whether it is env.json that is not of this run
 	}
-	if _, known := r.Env.recordOf(resultFile); !known && !r.Loose() {
+	if !r.trained() && !r.Loose() {
 		return nil, nil
 	}
 	b, err := readSmall(r.dir, resultFile)
@@ -248,17 +248,11 @@ func (r *Record) Result() ([]byte, error) {
 
 // trained says whether the run's final agents are scored.
 func (r *Record) trained() bool {
-	_, known := r.Env.recordOf(resultFile)
-	return known
-}
-
-// recordOf returns what env.json says of a file.
-func (e *Env) recordOf(file string) (Part, bool) {
-	if e.Record == nil {
-		return Part{}, false
+	if r.Env.Record == nil {
+		return false
 	}
-	p, ok := e.Record.Files[file]
-	return p, ok
+	_, known := r.Env.Record.Files[resultFile]
+	return known
 }
 
 // ReadSpec returns the spec of a run's folder.

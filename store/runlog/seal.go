@@ -215,8 +215,8 @@ func (p Part) verify(dir, file string, whole bool) error {
 	return nil
 }
 
-// differences lists what differs between two specs, as "ppo.lr is 0.01, was 0.001".
-func differences(is, was []byte) string {
+// Differences lists what differs between two specs, as "ppo.lr is 0.01, was 0.001".
+func Differences(is, was []byte) string {
 	now, err := settings(is)
 	before, err2 := settings(was)
 	if err != nil || err2 != nil {

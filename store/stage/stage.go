@@ -392,3 +392,61 @@ func Join(words []string) string {
 	}
 	return b.String()
 }
+
+// Planned is a stage before it is run.
+type Planned struct {
+	Stage
+	Key   string   // the same for the same work, wherever it is done
+	Dir   string   // its folder below the root
+	Local []string // files or folders of this machine that it reads
+}
+
+// Plan returns what Run would run, in order, and runs nothing.
+func (r *Runner) Plan(list []Stage) []Planned {
+	r.done = map[string]*outcome{}
+	var all []Planned
+	for _, s := range list {
+		key, dir := r.key(s)
+		p := Planned{Stage: s, Key: key, Dir: filepath.Base(dir)}
+		for _, file := range s.Files {
+			if held(file) != "" {
+				p.Local = append(p.Local, file)
+			}
+		}
+		r.done[s.Name] = &outcome{key, dir}
+		all = append(all, p)
+	}
+	return all
+}
+
+// held returns the sum of what a file, a dataset, a zoo, a run or a folder of runs holds,
+// "" for all else. A dataset is its manifest and a zoo its index, which have the sums of
+// what they name; a run is its spec and its checkpoints.
+func held(name string) string {
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	if info.Mode().IsRegular() {
+		s, _ := sum(name)
+		return s
+	}
+	h := sha256.New()
+	found := false
+	for _, pattern := range []string{"manifest.json", "zoo.json", "spec.yaml", "checkpoints/*", "seed-*/spec.yaml", "seed-*/checkpoints/*"} {
+		list, err := disk.Match(name, pattern)
+		for _, file := range list {
+			if s, err := sum(file); err == nil {
+				found = true
+				fmt.Fprintf(h, "%s %s\n", filepath.Base(file), s)
+			}
+		}
+		if err != nil || found && (pattern == "manifest.json" || pattern == "zoo.json") {
+			break
+		}
+	}
+	if !found {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

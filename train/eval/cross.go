@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
@@ -30,39 +29,8 @@ type Crossed struct {
 	Start  []float64 // [Starts] the newcomer's return by start
 }
 
-// Run plays. teams[s] is the team in which the newcomer sits on seat s; member a
-// of each sits on seat a. A single team is one whose members all count as
-// newcomers: the team among itself, which need not be played once for each seat.
-func (c Cross) Run(ctx context.Context, teams [][]Member) (*Crossed, error) {
-	seats := c.Game.Spec().Seats
-	switch {
-	case c.Starts <= 0:
-		return nil, errors.New("eval: at least one start is needed")
-	case seats < 2:
-		return nil, errors.New("eval: cross-play needs a game of two seats or more")
-	case len(teams) != seats && len(teams) != 1:
-		return nil, errors.New("eval: cross-play needs one team for each seat of the newcomer, or a single one")
-	}
-	played := make([][]float64, len(teams))
-	for seat, team := range teams {
-		one, err := c.part(seat*c.Starts, len(teams)*c.Starts).Play(ctx, team)
-		if err != nil {
-			return nil, err
-		}
-		played[seat] = one
-	}
-	return c.Sum(played), nil
-}
-
-// part counts as the part of a whole that comes after so many episodes.
-func (c Cross) part(before, total int) Cross {
-	if show := c.Progress; show != nil {
-		c.Progress = func(done, _ int) { show(before+done, total) }
-	}
-	return c
-}
-
-// Sum sums up what Play returned for the newcomer's seats, or for the team among itself.
+// Sum sums up what Play returned for the newcomer's seats, one team each in seat order, or for a single team whose members
+// all count as newcomers: the team among itself, which need not be played once for each seat.
 func (c Cross) Sum(played [][]float64) *Crossed {
 	seats := c.Game.Spec().Seats
 	own, others := make([]float64, c.Starts), make([]float64, c.Starts)

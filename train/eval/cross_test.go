@@ -69,9 +69,19 @@ func crossed(t *testing.T, g game.Game, c eval.Cross, newcomer eval.Member, team
 		teams[s][s] = newcomer
 	}
 	c.Game = g
-	res, err := c.Run(context.Background(), teams)
-	must(t, err)
-	return res
+	return summed(t, c, teams...)
+}
+
+// summed plays the teams and sums up.
+func summed(t *testing.T, c eval.Cross, teams ...[]eval.Member) *eval.Crossed {
+	t.Helper()
+	var played [][]float64
+	for _, team := range teams {
+		one, err := c.Play(context.Background(), team)
+		must(t, err)
+		played = append(played, one)
+	}
+	return c.Sum(played)
 }
 
 // In a game whose steps draw no random numbers, and in one whose steps do.
@@ -142,8 +152,7 @@ func TestATeamAmongItselfIsPlayedOnce(t *testing.T) {
 		name := strings.Fields(bots)[0]
 		c := eval.Cross{Game: g, Starts: 50, Lanes: 16, Key: rng.New(3)}
 		long := crossed(t, g, c, eval.Bot(g, name), name)
-		short, err := c.Run(context.Background(), [][]eval.Member{slices.Repeat([]eval.Member{eval.Bot(g, name)}, g.Spec().Seats)})
-		must(t, err)
+		short := summed(t, c, slices.Repeat([]eval.Member{eval.Bot(g, name)}, g.Spec().Seats))
 		for i := range long.Start {
 			if math.Abs(long.Start[i]-short.Start[i]) > 1e-9 {
 				t.Fatalf("%s: start %d gives %v, want %v", g.Spec().Name, i, short.Start[i], long.Start[i])

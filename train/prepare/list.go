@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,9 +32,7 @@ func (l *List) DecodeNode(n *yaml.Node, path string) (config.Lines, []*config.Fa
 	var faults []*config.Fault
 	for i, c := range n.Content {
 		s, more, wrong := decodeStage(c, path, i)
-		for at, line := range more {
-			lines[at] = line
-		}
+		maps.Copy(lines, more)
 		if faults = append(faults, wrong...); s.Config != nil {
 			*l = append(*l, s)
 		}

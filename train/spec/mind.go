@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -78,10 +79,8 @@ func (m Mind) blocks() []string {
 func (r *Registry) owner(block string) string {
 	for _, name := range r.MindNames() {
 		m, _ := r.NewMind(name)
-		for _, b := range m.blocks() {
-			if b == block {
-				return name
-			}
+		if slices.Contains(m.blocks(), block) {
+			return name
 		}
 	}
 	return ""

@@ -194,11 +194,11 @@ func lastLine(s string) string {
 
 // progress reads the share that is done off a line such as "  42 %  120k of 300k env steps".
 func progress(line string) float64 {
-	i := strings.IndexByte(line, '%')
-	if i < 0 {
+	before, _, ok := strings.Cut(line, "%")
+	if !ok {
 		return 0
 	}
-	f := strings.Fields(line[:i])
+	f := strings.Fields(before)
 	if len(f) == 0 {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,9 +43,7 @@ func texts(j queue.Job, dir string) error {
 	if j.Spec != "" {
 		all[specName] = j.Spec
 	}
-	for name, text := range j.Specs {
-		all[name] = text
-	}
+	maps.Copy(all, j.Specs)
 	for name, text := range all {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err

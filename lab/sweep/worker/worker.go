@@ -349,11 +349,12 @@ func (w *Worker) persist(ctx context.Context, what string, say say, f func() err
 			w.Log("%s: %v; trying until it works", what, err)
 		}
 		say(fmt.Sprintf("%s: %v; trying until it works", what, err), 0)
-		w.sleep(ctx, min(time.Second<<min(n, 4)/4, 5*time.Second))
+		Sleep(ctx, min(time.Second<<min(n, 4)/4, 5*time.Second))
 	}
 }
 
-func (w *Worker) sleep(ctx context.Context, d time.Duration) {
+// Sleep waits for so long, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -375,7 +376,7 @@ func (w *Worker) room(ctx context.Context) {
 	left := rest - time.Since(w.full)
 	w.mu.Unlock()
 	if left > 0 {
-		w.sleep(ctx, left)
+		Sleep(ctx, left)
 	}
 	for n := 0; ctx.Err() == nil; n++ {
 		free, known := disk.Free(w.Dir)
@@ -385,6 +386,6 @@ func (w *Worker) room(ctx context.Context) {
 		if n%60 == 0 {
 			w.Log("no job is taken: the disk of %s has %d MB left, and a job needs %d; waiting for room", w.Dir, free>>20, enough>>20)
 		}
-		w.sleep(ctx, time.Second)
+		Sleep(ctx, time.Second)
 	}
 }

@@ -70,8 +70,7 @@ func CVAE(ctx context.Context, c *pretrain.CVAE, g game.Game) (*CVAEScore, *card
 	if h != nil {
 		s.ByStep, s.LimitByStep = bySteps(c, h, probe, held)
 	}
-	k, err := cvaeCard(c.Learner.Model.Describe(c.Learner.Params), c.VAE.Config.Loss, s)
-	return s, k, err
+	return s, cvaeCard(c.Learner.Model.Describe(c.Learner.Params), c.VAE.Config.Loss, s), nil
 }
 
 // inferred returns the means of the goals of a part, with the goals reached, and
@@ -178,7 +177,7 @@ func hits(c *pretrain.CVAE, s *CVAEScore, held vae.Codes) {
 }
 
 // cvaeCard fills the card of the inference of subgoals over codes of a loss.
-func cvaeCard(describe, loss string, s *CVAEScore) (*card.Card, error) {
+func cvaeCard(describe, loss string, s *CVAEScore) *card.Card {
 	c := &card.Card{Title: "Subgoals inferred from history", Short: s.short,
 		About: describe + ". Scored on episodes that were not learnt from."}
 	c.Add(card.Number{Name: "kl", Value: s.Terms["kl"], N: s.Rows, Unit: "nats", Lower: true})
@@ -219,7 +218,7 @@ func cvaeCard(describe, loss string, s *CVAEScore) (*card.Card, error) {
 	c.Check("g is used", s.Active >= (s.Width+1)/2, s.Active > 0,
 		fmt.Sprintf("%d of %d dimensions vary", s.Active, s.Width), "raise the KL weight")
 	cvaeFigures(c, s)
-	return c, nil
+	return c
 }
 
 func cvaeFigures(c *card.Card, s *CVAEScore) {

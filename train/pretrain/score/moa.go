@@ -102,11 +102,10 @@ func MOA(ctx context.Context, t *pretrain.MOA, g game.Game) (*MOAScore, *card.Ca
 		s.OfLimit = stats.Number(s.Top1) / s.LimitTop1
 	}
 	s.Belief, s.Drift = follow(t, l), driftOf(t)
-	report, err := moaCard(t, s, c, limit, uniform.floor)
-	return s, report, err
+	return s, moaCard(t, s, c, limit, uniform.floor), nil
 }
 
-func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64) (*card.Card, error) {
+func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64) *card.Card {
 	k := &card.Card{
 		Title: "Model of others: " + s.Describe,
 		About: fmt.Sprintf("Given: %s. Learnt from %d rows, weights of epoch %d of %d chosen on %d, scored on %d rows of other episodes.",
@@ -178,7 +177,7 @@ func moaCard(t *pretrain.MOA, s *MOAScore, c, limit *card.Classes, floor float64
 	if s.LimitError != "" {
 		k.Notes = append(k.Notes, "No limit: "+s.LimitError)
 	}
-	return k, nil
+	return k
 }
 
 func beliefFigure(t *pretrain.MOA, b *MOABelief) *plot.Figure {

@@ -74,8 +74,7 @@ func Response(ctx context.Context, r *pretrain.Response, episodes, workers int) 
 	if err != nil {
 		return nil, nil, err
 	}
-	k, err := responseCard(r, s)
-	return s, k, err
+	return s, responseCard(r, s), nil
 }
 
 // named returns what those of a team are called.
@@ -201,7 +200,7 @@ func shortResponse(r *pretrain.Response) string {
 }
 
 // responseCard fills the card.
-func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
+func responseCard(r *pretrain.Response, s *ResponseScore) *card.Card {
 	c := &card.Card{
 		Title: "Response network", Short: shortResponse(r),
 		About: fmt.Sprintf("%s. It was told who its co-players are and learnt to answer them. Scored in %d fresh episodes of each team; its "+
@@ -246,5 +245,5 @@ func responseCard(r *pretrain.Response, s *ResponseScore) (*card.Card, error) {
 		c.Figures = append(c.Figures, plot.Lines(name, "The response network's "+l.Name, "Mean of a window, over all teams.",
 			plot.Axes{X: "env steps", Y: l.Name}, l))
 	}
-	return c, nil
+	return c
 }

@@ -157,8 +157,7 @@ func VAE(ctx context.Context, v *pretrain.VAE) (*VAEScore, *card.Card, error) {
 	if goals > 1 {
 		s.ProbeLimit, s.TypeProbe = stats.Number(limit), types
 	}
-	k, err := vaeCard(v.Config, m.Describe(p), m.Actions, s)
-	return s, k, err
+	return s, vaeCard(v.Config, m.Describe(p), m.Actions, s), nil
 }
 
 func share(b bool) float64 {
@@ -199,7 +198,7 @@ func codes(v *pretrain.VAE, part int) vae.Codes {
 }
 
 // vaeCard fills the card of codes of states.
-func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) (*card.Card, error) {
+func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) *card.Card {
 	c := &card.Card{Title: "Code of states, loss " + strings.ToUpper(cfg.Model.Loss), Short: s.short,
 		About: describe + ". Scored on episodes that were not learnt from."}
 	for _, name := range slices.Sorted(maps.Keys(s.Terms)) {
@@ -220,7 +219,7 @@ func vaeCard(cfg pretrain.VAEConfig, describe string, actions int, s *VAEScore) 
 	vaeChecks(c, cfg, actions, s)
 	s.figures(c, slices.Sorted(maps.Keys(s.Terms))...)
 	c.Figures = append(c.Figures, goalMap("z_map", s.codes, s.goals))
-	return c, nil
+	return c
 }
 
 func vaeChecks(c *card.Card, cfg pretrain.VAEConfig, actions int, s *VAEScore) {

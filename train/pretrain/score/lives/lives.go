@@ -38,8 +38,6 @@ type Predictor struct {
 	All      Seen   `json:"all"`
 	Episodes []Seen `json:"by_episodes"` // of the same life, seen before
 	Steps    []Seen `json:"by_steps"`    // of the co-player, seen in the life
-
-	actions, goals, kinds *card.Classes
 }
 
 // Score is what a sequence model and those beside it are worth.
@@ -178,8 +176,7 @@ func (c *cell) seen(name string) Seen {
 }
 
 func (y *tally) predictor(name, describe string) *Predictor {
-	p := &Predictor{Name: name, Describe: describe, actions: y.actions, goals: y.goals, kinds: y.kinds,
-		All: (&cell{y.actions, y.goals, y.kinds}).seen("any")}
+	p := &Predictor{Name: name, Describe: describe, All: (&cell{y.actions, y.goals, y.kinds}).seen("any")}
 	for i, c := range y.episodes {
 		p.Episodes = append(p.Episodes, c.seen(fmt.Sprint(i)))
 	}
