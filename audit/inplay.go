@@ -53,6 +53,12 @@ func (u *session) plansInPlay() []check.Finding {
 			f.Check += ", in play"
 			out = append(out, f)
 		}
+		if t.hop.Search.Guard && t.hop.Search.Unknown {
+			out = append(out, check.Finding{
+				Step: 4, Check: "plans against models that are made while playing", Module: "planner", Unit: "decisions", Status: check.NotAsked,
+				Says: "There is no second computation of search/unknown to hold it against; play was watched without it (search.unknown=false).",
+			})
+		}
 	}
 	return out
 }
@@ -60,6 +66,9 @@ func (u *session) plansInPlay() []check.Finding {
 // play makes the minds anew, loads what mind i has learnt and plays it.
 func (p *inPlay) play(i int, t *tap) error {
 	u := p.u
+	// The plan against models that are made while playing has no reference yet: what it moves is not asked about.
+	defer func(was bool) { t.hop.Search.Unknown = was }(t.hop.Search.Unknown)
+	t.hop.Search.Unknown = false
 	parts, err := u.exp.Parts(u.opt.Seeds[0], machineOf(u.from))
 	if err != nil {
 		return err

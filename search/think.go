@@ -11,6 +11,7 @@ type Thought struct {
 	Policy     []float32   // [Actions]
 	Value      float32
 	Line       []Move
+	Made       bool   // the policy was moved by a plan against models of the others that were made while playing
 	Script     string // that plays this episode in its place, because what was expected has been refuted; empty: none
 }
 

@@ -17,7 +17,7 @@ func (p *player) Act(v *rollout.View, envs []int32) {
 	p.beliefs.Write(v, envs, p.inferred)                 // where the own network will read it when it learns
 	p.search.Run(v, envs)                                // against others drawn from the beliefs
 	p.choose(v, envs)                                    // by the search's policy
-	p.answers.Play(v, envs)                              // unless what it expected has been refuted by what it earned
+	p.answers.Play(v, envs, p)                           // unless what it expected has been refuted by what it earned
 }
 
 // player lets one agent decide by search, for one worker.

@@ -1,8 +1,10 @@
 package hop
 
 import (
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/search/bandit"
+	"github.com/hop-marl/hop/search/unknown"
 )
 
 // answers is the choice between ways to answer co-players, an episode at a time: by what has been
@@ -12,6 +14,7 @@ type answers struct {
 	scripts []*rollout.Bots // [answers but the first]
 	names   []string        // theirs
 	guards  []*bandit.Guard // [N]
+	plan    *unknown.Plan   // against models of the others that are made while playing; nil: none
 	scale   float32         // of rewards in the window's values
 }
 
@@ -32,23 +35,39 @@ func (m *Mind) newAnswers(envs int) (*answers, error) {
 	if len(a.scripts) == 0 {
 		return nil, nil
 	}
+	if m.cfg.Search.Unknown {
+		var err error
+		if a.plan, err = unknown.New(m.game, envs); err != nil {
+			return nil, err
+		}
+	}
 	for range envs {
 		a.guards = append(a.guards, bandit.NewGuard(1+len(a.scripts)))
 	}
 	return a, nil
 }
 
-// Play notes what is expected of episodes that have just begun, and lets scripts play those that
-// are theirs: in place of the action that has been chosen.
-func (a *answers) Play(v *rollout.View, envs []int32) {
+// Play lets the models of others that are made while playing see what they did. Where these predict
+// better than what was read, a plan against them moves the policy; what is expected of an episode is
+// noted as it begins; and scripts play those that are theirs, in place of the action that has been
+// chosen.
+func (a *answers) Play(v *rollout.View, envs []int32, by unknown.Reader) {
 	if a == nil {
 		return
 	}
 	for i, n := range envs {
-		if v.Start[v.Moment(v.T, int(n))] {
-			a.guards[n].Foresee(float64(v.Value[v.SlotOf(int(n))] / a.scale))
+		n := int(n)
+		expects := float64(v.Value[v.SlotOf(n)] / a.scale)
+		k := a.guards[n].Answer()
+		if a.plan != nil {
+			if a.plan.See(v, n, by); k == 0 && a.plan.Ready(n) {
+				v.Action[v.StepOf(n)] = game.Sample(a.plan.Improve(v.TargetAt(v.StepOf(n)), v, n), v.Rand(n))
+			}
 		}
-		if k := a.guards[n].Answer(); k > 0 {
+		if v.Start[v.Moment(v.T, n)] {
+			a.guards[n].Foresee(expects)
+		}
+		if k > 0 {
 			a.scripts[k-1].Act(v, envs[i:i+1])
 		}
 	}
@@ -62,9 +81,22 @@ func (a *answers) of(n int) string {
 	return a.names[a.guards[n].Answer()-1]
 }
 
+// moved returns the policy that a plan against models of the others has made of the search's in env n;
+// nil: there is none.
+func (a *answers) moved(n int) []float32 {
+	if a == nil || a.plan == nil || a.guards[n].Answer() > 0 || !a.plan.Ready(n) {
+		return nil
+	}
+	return a.plan.Policy(n)
+}
+
 // Over notes what an episode earned.
 func (a *answers) Over(v *rollout.View, n int) {
-	if a != nil {
-		a.guards[n].Earned(v.EarnedOf(n))
+	if a == nil {
+		return
 	}
+	if a.plan != nil {
+		a.plan.Over(v, n)
+	}
+	a.guards[n].Earned(v.EarnedOf(n))
 }

@@ -58,6 +58,7 @@ type Search struct {
 	Dynamics      string `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
 	When          string `yaml:"when" doc:"always; or in play alone: agents that learn act by their network, which PPO teaches, and those that play what was learnt plan with it" oneof:"always|play"`
 	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: the plan, or one of the game's scripts, safe ones among them (for goals context that are read without types)"`
+	Unknown       bool   `yaml:"unknown" doc:"with guard: in play, make a model of each co-player from what it does, and where that predicts better than what was read, plan against it on the true rules"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 
@@ -78,7 +79,7 @@ func Default() Config {
 		},
 		Belief: belief.Default(),
 		MOA:    MOA{moa.Default(), moa.DefaultLearning(), 2},
-		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Others: "model"},
+		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Others: "model"},
 		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 	}
 }

@@ -30,7 +30,7 @@ func (p *networkPlayer) Act(v *rollout.View, envs []int32) {
 		p.Watch(v, envs)
 	}
 	p.Choose(v, envs)
-	p.answers.Play(v, envs)
+	p.answers.Play(v, envs, p)
 }
 
 // Choose draws an action from the network's policy, given what was inferred last.

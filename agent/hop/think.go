@@ -26,6 +26,9 @@ func (p *player) Think() search.Thought {
 	}
 	n := s.env[0]
 	t.Script = p.answers.of(n)
+	if moved := p.answers.moved(n); moved != nil {
+		t.Made, t.Policy = true, slices.Clone(moved)
+	}
 	for j := range p.sees.others {
 		g := search.Posterior{
 			Seat: int(s.seats[j+1]), Left: s.parts[0].rules.Legal(0, 0, j+1) == 0, Expected: make([]float64, len(p.sees.spec.Actions)),

@@ -29,6 +29,9 @@ func (m *Mind) title() (who, worth string) {
 	if m.Script != "" {
 		return fmt.Sprintf("seat %d plays %s", m.Seat, m.Script), "what it expected was refuted"
 	}
+	if m.Made {
+		return fmt.Sprintf("seat %d thinks", m.Seat), "plans against what it has learnt of them in this life"
+	}
 	return fmt.Sprintf("seat %d thinks", m.Seat), fmt.Sprintf("expects %s more", num(float64(m.Value)))
 }
 

@@ -104,6 +104,7 @@ type mindView struct {
 	Policy   []number `json:"policy,omitempty"`
 	Value    *number  `json:"value,omitempty"`
 	Line     []move   `json:"line,omitempty"`
+	Made     bool     `json:"made,omitempty"`
 	Script   string   `json:"script,omitempty"`
 }
 
@@ -165,7 +166,7 @@ func mindOf(m *play.Mind, scale float32) *mindView {
 	}
 	v := &mindView{
 		Does: m.Does, Searched: m.Searched, Visits: m.Visits, Q: numbers(m.Q), Prior: numbers(m.Prior), Policy: numbers(m.Policy),
-		Script: m.Script,
+		Made: m.Made, Script: m.Script,
 	}
 	for _, x := range m.Line {
 		v.Line = append(v.Line, move(x))

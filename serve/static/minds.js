@@ -88,7 +88,7 @@ function search(e, seat, k, mind, regret) {
   const rows = head.actions.map((name, i) => ({ name, i })).filter(({ i }) => (mind.visits ? mind.visits[i] > 0 || mind.prior?.[i] > 0 : mind.policy[i] > 0));
   const share = (i) => (mind.visits ? mind.visits[i] / Math.max(total, 1) : mind.policy[i]);
   const cols = mind.searched ? ['visits', 'q', 'prior', 'policy'] : ['policy'];
-  return panel(say(mind.searched ? 'theatre.search' : 'theatre.network'), mind.script ? say('theatre.script', mind.script) : mind.value === undefined || mind.value === null ? '' : say('theatre.value', number(mind.value)),
+  return panel(say(mind.searched ? 'theatre.search' : 'theatre.network'), mind.script ? say('theatre.script', mind.script) : mind.made ? say('theatre.made') : mind.value === undefined || mind.value === null ? '' : say('theatre.value', number(mind.value)),
     make('div', { className: 'scroll' }, make('table', { className: 'search', data: { test: 'search' } },
       make('thead', {}, make('tr', {}, make('th', {}, say('theatre.action')), make('th', {}), cols.map((c) => make('th', {}, say('theatre.' + c))), regret && make('th', { title: say('theatre.oracle.note') }, say('theatre.oracle')))),
       make('tbody', {}, rows.map(({ name, i }) => {

@@ -322,6 +322,7 @@ var Table = map[string][2]string{
 	"theatre.search":             {"What its search found", "它的搜索结果"},
 	"theatre.network":            {"What its network says", "它的网络的判断"},
 	"theatre.script":             {"what it expected was refuted by what it earned: %s plays this episode", "它的预期被实际收益推翻：本局由 %s 出手"},
+	"theatre.made":               {"moved by a plan against models of the others made in this life", "策略由针对这一生中所学他人模型的规划改动"},
 	"theatre.value":              {"It expects %s more.", "它预计还能得到 %s。"},
 	"theatre.action":             {"action", "动作"},
 	"theatre.visits":             {"visits", "访问"},

@@ -1,0 +1,222 @@
+package unknown
+
+import (
+	"math"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/grid"
+	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/num/rng"
+)
+
+// maxHabits bounds the habits, maxOn what holds of a situation at a time.
+const (
+	maxHabits = 16
+	maxOn     = 16
+)
+
+// Of the model: how it learns.
+const (
+	kept     = 4096  // steps that it learns from, the last ones
+	passes   = 2     // how often it sees each of them again after an episode, and at most
+	mostSeen = 3000  // so many in all
+	rate     = 0.02  // AdaGrad's
+	pull     = 2e-3  // towards no opinion
+	slip     = 0.02  // share of steps in which a habit is not followed
+	far      = 3     // distances from here on are one
+	clocks   = 20    // so are steps
+	forget   = 0.995 // weight that is left of a prediction with the next one
+)
+
+// model is what is known of the co-players of one life: each follows one of some habits, and how
+// likely each habit is depends on the situation. The log-odds of a habit are a sum over all that
+// holds of the situation, of what is so of everybody and what is so of this co-player alone.
+type model struct {
+	lang    *script.Language
+	things  int
+	habits  []game.Policy
+	actions int
+	odds    [][][maxHabits]float32 // [everybody, then each co-player][what may hold][habits]
+	moved   [][][maxHabits]float32 // the same: sums of squared gradients
+	steps   []step                 // the last ones, in a ring
+	seen    int
+	said    float64 // mean log likelihood of what they did, as it was predicted; late ones count more
+	others  float64 // the same, of whoever it is compared with
+	weight  float64
+	probs   [game.MaxActions]float32
+	spots   [64]int16
+}
+
+// step is one that a co-player made.
+type step struct {
+	who  uint8
+	on   situation
+	like [maxHabits]float32 // how likely it was for each habit
+}
+
+// situation is what holds of it: numbers of what may.
+type situation struct {
+	on [maxOn]uint8
+	n  int
+}
+
+func newModel(l *script.Language, things int, texts []string, others, actions int) (*model, error) {
+	m := &model{lang: l, things: things, actions: actions}
+	for _, text := range texts[:min(len(texts), maxHabits)] {
+		p, err := l.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		m.habits = append(m.habits, p)
+	}
+	m.odds, m.moved = make([][][maxHabits]float32, others+1), make([][][maxHabits]float32, others+1)
+	for i := range m.odds {
+		m.odds[i], m.moved[i] = make([][maxHabits]float32, m.holdable()), make([][maxHabits]float32, m.holdable())
+	}
+	for w := range m.habits {
+		if w < 2 { // the game's pair come first, and are likelier at first
+			m.odds[0][0][w] = 2
+		}
+	}
+	return m, nil
+}
+
+// holdable is how many things may hold of a situation.
+func (m *model) holdable() int {
+	if m.things == 0 {
+		return 1 + clocks + 3 + (m.actions+1)*(m.actions+1)
+	}
+	return 1 + clocks + 3 + (far + 1) + grid.MaxSeats + m.things*2*(far+2)
+}
+
+// look says what holds for a seat: the clock, how the last episode went, who is how near to it, how
+// near it and others are to each thing, how many are left and, without a board, what was played last.
+func (m *model) look(st game.State, s, me game.Seat, last int) (x situation) {
+	at := 0
+	add := func(of, value int) {
+		x.on[x.n] = uint8(at + value)
+		x.n++
+		at += of
+	}
+	add(1, 0)
+	add(clocks, min(st.(script.State).Time(), clocks-1))
+	add(3, last)
+	if m.things == 0 {
+		played := st.(script.State)
+		add((m.actions+1)*(m.actions+1), int(played.Played(s)+1)*(m.actions+1)+int(played.Played(me)+1))
+		return x
+	}
+	f := st.(script.Field)
+	here := f.Place(s)
+	near, left := int16(far), 0
+	for o := range game.Seat(m.lang.Seats) {
+		if cell := f.Place(o); o != s && cell != grid.None {
+			near = min(near, f.Steps(here, cell))
+			left++
+		}
+	}
+	add(far+1, int(near))
+	add(grid.MaxSeats, left)
+	for t := range m.things {
+		own, crowd := int16(far), int16(far)
+		n := f.Spots(t, s, m.spots[:])
+		for _, spot := range m.spots[:n] {
+			own = min(own, f.Steps(here, spot))
+			for o := range game.Seat(m.lang.Seats) {
+				if cell := f.Place(o); o != s && cell != grid.None {
+					crowd = min(crowd, f.Steps(cell, spot))
+				}
+			}
+		}
+		if n == 0 {
+			own, crowd = far+1, far+1
+		}
+		add(far+2, int(own))
+		add(far+2, int(crowd))
+	}
+	return x
+}
+
+// weigh writes how likely each habit is for a co-player in a situation.
+func (m *model) weigh(x *situation, who int, dst *[maxHabits]float32) {
+	*dst = [maxHabits]float32{}
+	all, own := m.odds[0], m.odds[who+1]
+	for _, k := range x.on[:x.n] {
+		a, b := &all[k], &own[k]
+		for w := range m.habits {
+			dst[w] += a[w] + b[w]
+		}
+	}
+	most, sum := dst[0], float32(0)
+	for _, v := range dst[1:len(m.habits)] {
+		most = max(most, v)
+	}
+	for w := range m.habits {
+		dst[w] = float32(math.Exp(float64(dst[w] - most)))
+		sum += dst[w]
+	}
+	for w := range m.habits {
+		dst[w] /= sum
+	}
+}
+
+// draw lets a co-player act: a habit is drawn, and follows its own probabilities.
+func (m *model) draw(st game.State, s, me game.Seat, who, last int, r *rng.Rand) int32 {
+	var shares [maxHabits]float32
+	x := m.look(st, s, me, last)
+	m.weigh(&x, who, &shares)
+	return m.habits[rng.Pick(shares[:len(m.habits)], r.Float32())].Act(st, s, r)
+}
+
+// see takes in what a co-player did, and how likely somebody else had held that.
+func (m *model) see(st game.State, s, me game.Seat, who, last int, action int32, held float64) {
+	at := step{who: uint8(who), on: m.look(st, s, me, last)}
+	var shares [maxHabits]float32
+	m.weigh(&at.on, who, &shares)
+	likely := 0.
+	for w, p := range m.habits {
+		p.Probs(st, s, m.probs[:m.actions])
+		at.like[w] = (1-slip)*m.probs[action] + slip/float32(m.actions)
+		likely += float64(shares[w] * at.like[w])
+	}
+	m.weight = forget*m.weight + 1
+	m.said += (math.Log(likely) - m.said) / m.weight
+	m.others += (math.Log(max(held, 1e-6)) - m.others) / m.weight
+	if len(m.steps) < kept {
+		m.steps = append(m.steps, at)
+	} else {
+		m.steps[m.seen%kept] = at
+	}
+	m.seen++
+}
+
+// gradient writes how the log likelihood of a step moves with the log-odds of each habit in it.
+func (m *model) gradient(at *step, dst *[maxHabits]float32) {
+	m.weigh(&at.on, int(at.who), dst)
+	sum := float32(0)
+	for w := range m.habits {
+		sum += dst[w] * at.like[w]
+	}
+	for w := range m.habits {
+		dst[w] *= at.like[w]/sum - 1
+	}
+}
+
+// learn goes over steps that were seen, drawn at random (AdaGrad).
+func (m *model) learn(r *rng.Rand) {
+	var grad [maxHabits]float32
+	for range min(passes*len(m.steps), mostSeen) {
+		at := &m.steps[r.IntN(len(m.steps))]
+		m.gradient(at, &grad)
+		for _, of := range [2]int{0, int(at.who) + 1} {
+			for _, k := range at.on.on[:at.on.n] {
+				odds, moved := &m.odds[of][k], &m.moved[of][k]
+				for w := range m.habits {
+					g := grad[w] - pull*odds[w]
+					moved[w] += g * g
+					odds[w] += rate * g / float32(math.Sqrt(float64(1+moved[w])))
+				}
+			}
+		}
+	}
+}

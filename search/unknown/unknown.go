@@ -1,0 +1,284 @@
+// Package unknown plans against somebody unknown: with a model of each co-player that is made while
+// playing, and rollouts on the true rules against it.
+//
+// A model is a mixture of habits, such as going for the nearest stag, whose weights depend on
+// the situation: the clock, distances, crowds, and how the last episode went. Nothing of it is
+// trained before a life begins. For each action the plan plays episodes on to their end, by each of
+// the game's scripts, against co-players drawn from the models, and the best script's mean return
+// moves the policy that it is given.
+package unknown
+
+import (
+	"math"
+
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/game/stranger"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search/bandit"
+)
+
+// Of the plan.
+const (
+	First  = 4    // futures that every action and script is tried in
+	Second = 12   // further ones of the scripts that did best
+	Best   = 2    // so many of them an action
+	Sharp  = 12.  // what a return of one more does to the log-odds of an action
+	Enough = 5    // episodes before there is a plan
+	behind = 0.05 // nats a step that the models may predict worse
+)
+
+// Plan is that of one agent in several envs, each of which is a life.
+type Plan struct {
+	g      game.Game
+	lang   *script.Language
+	things int
+	texts  []string // of the habits that others may have
+	own    []string // and of the scripts of one's own
+	lives  []*life
+}
+
+// life is what is known and needed in one env.
+type life struct {
+	*model
+	script   []game.Bot
+	seat     []game.Seat // [agents] where each sat at the last decision; none: NoSeat
+	before   game.State  // at the last decision
+	acted    bool        // there is one in this episode
+	time     int         // its step
+	expected [][]float64 // [others][actions] what somebody else expected of each then
+	episodes int
+	earned   float64 // mean of episodes
+	last     int     // how the last one went: 0 there was none, 1 below the mean, 2 not below
+	sim      game.State
+	joint    []int32
+	rewards  []float32
+	legal    []bool
+	sum      []float64 // [actions][scripts]
+	tried    []float64 // the same
+	q        []float64 // [actions]
+	policy   []float32 // the same
+	r        rng.Rand
+}
+
+// New returns the plan of an agent; nil if nobody can say how others may act in the game.
+func New(g game.Game, envs int) (*Plan, error) {
+	l, err := stranger.Language(g)
+	if err != nil || g.Spec().Opaque || g.Spec().View > 0 || g.Spec().Seats < 2 {
+		return nil, nil
+	}
+	p := &Plan{g: g, lang: l, own: bandit.Scripts(g), lives: make([]*life, envs)}
+	p.texts = append(p.texts, l.Pair[0], l.Pair[1], "random", "lazy(random,1)")
+	if _, board := g.New().(script.Field); board {
+		p.things = len(l.Things)
+		p.texts = append(p.texts, "stay", "wander")
+		for _, t := range l.Things {
+			p.texts = append(p.texts, "go("+t+",nearest,wander)", "go("+t+",farthest,wander)", "go("+t+",crowded,wander)")
+		}
+		p.own = append(p.own, "go("+l.Things[0]+",farthest,"+l.Pair[1]+")")
+	}
+	_, err = p.life(0)
+	return p, err
+}
+
+// life returns what is known in an env.
+func (p *Plan) life(n int) (*life, error) {
+	if p.lives[n] != nil {
+		return p.lives[n], nil
+	}
+	spec := p.g.Spec()
+	actions := len(spec.Actions)
+	m, err := newModel(p.lang, p.things, p.texts, spec.Seats-1, actions)
+	if err != nil {
+		return nil, err
+	}
+	l := &life{
+		model: m, before: p.g.New(), sim: p.g.New(), seat: make([]game.Seat, spec.Seats), joint: make([]int32, spec.Seats),
+		rewards: make([]float32, spec.Seats), legal: make([]bool, actions), q: make([]float64, actions), policy: make([]float32, actions),
+	}
+	for _, name := range p.own {
+		b, err := game.NewBot(p.g, name)
+		if err != nil {
+			return nil, err
+		}
+		l.script = append(l.script, b)
+	}
+	l.sum, l.tried = make([]float64, actions*len(l.script)), make([]float64, actions*len(l.script))
+	for range spec.Seats - 1 {
+		l.expected = append(l.expected, make([]float64, actions))
+	}
+	p.lives[n] = l
+	return l, nil
+}
+
+// Reader says what co-player j of env n is expected to do now.
+type Reader interface {
+	Read(dst []float64, n, j int) []float64
+}
+
+// See takes in, at a decision, what the others did since the last one, and what is expected of them now.
+func (p *Plan) See(v *rollout.View, n int, by Reader) {
+	l, err := p.life(n)
+	if err != nil {
+		panic(err) // what could be made once can be made again
+	}
+	if v.Start[v.Moment(v.T, n)] {
+		l.acted = false
+	}
+	l.watch(v, n)
+	l.before.CopyFrom(v.State(n))
+	l.acted, l.time = true, v.StepsOf(n)
+	for s := range l.seat {
+		l.seat[v.AgentAt(n, game.Seat(s))] = game.Seat(s)
+	}
+	for j := range l.expected {
+		by.Read(l.expected[j], n, j)
+	}
+}
+
+// watch lets the model see what was done at the last decision.
+func (l *life) watch(v *rollout.View, n int) {
+	if !l.acted || v.StepsOf(n) != l.time+1 {
+		return
+	}
+	me := l.seat[v.Agent]
+	for a, s := range l.seat {
+		if agent.ID(a) == v.Agent || !l.before.Alive(s) {
+			continue
+		}
+		k := v.PlayedOf(n, agent.ID(a))
+		if k == game.NoAction {
+			continue
+		}
+		l.see(l.before, s, me, other(a, v.Agent), l.last, k, l.expected[other(a, v.Agent)][k])
+	}
+}
+
+// other returns the place of an agent among the others.
+func other(a int, own agent.ID) int {
+	if a > int(own) {
+		return a - 1
+	}
+	return a
+}
+
+// Over takes in how an episode ended, and learns.
+func (p *Plan) Over(v *rollout.View, n int) {
+	l := p.lives[n]
+	if l == nil {
+		return
+	}
+	l.watch(v, n)
+	l.acted = false
+	l.episodes++
+	x := v.EarnedOf(n)
+	l.last = 1
+	if x >= l.earned {
+		l.last = 2
+	}
+	l.earned += (x - l.earned) / float64(min(l.episodes, 50))
+	if len(l.steps) > 0 {
+		l.r = rng.New(uint64(l.episodes)).Child("learn").Rand()
+		l.learn(&l.r)
+	}
+}
+
+// Ready reports whether there is a plan: enough has been seen, and the models predict the others
+// better than whoever else does.
+func (p *Plan) Ready(n int) bool {
+	l := p.lives[n]
+	return l != nil && l.episodes >= Enough && l.said > l.others-behind
+}
+
+// Policy returns what Improve returned last in env n.
+func (p *Plan) Policy(n int) []float32 { return p.lives[n].policy }
+
+// Improve returns a policy that was moved towards what earns most against the models. What it is given may be
+// empty, for even.
+func (p *Plan) Improve(given []float32, v *rollout.View, n int) []float32 {
+	l := p.lives[n]
+	salt := v.Rand(n).Uint64()
+	clear(l.sum)
+	clear(l.tried)
+	me := l.seat[v.Agent]
+	l.before.Legal(me, l.legal)
+	for a := range l.legal {
+		if !l.legal[a] {
+			continue
+		}
+		for s := range l.script {
+			l.futures(v.Agent, a, s, 0, First, salt)
+		}
+		for range Best {
+			l.futures(v.Agent, a, l.best(a, First), First, First+Second, salt)
+		}
+		s := l.best(a, 0)
+		l.q[a] = l.sum[a*len(l.script)+s] / l.tried[a*len(l.script)+s]
+	}
+	most, sum := math.Inf(-1), 0.
+	for a, ok := range l.legal {
+		if l.q[a] *= Sharp; len(given) > 0 {
+			l.q[a] += math.Log(float64(given[a]) + 1e-3)
+		}
+		if ok {
+			most = max(most, l.q[a])
+		}
+	}
+	for a, ok := range l.legal {
+		if l.policy[a] = 0; ok {
+			x := math.Exp(l.q[a] - most)
+			l.policy[a] = float32(x)
+			sum += x
+		}
+	}
+	for a := range l.policy {
+		l.policy[a] /= float32(sum)
+	}
+	return l.policy
+}
+
+// best returns the script of an action that did best among those that were tried so often; 0: the one
+// that was tried most and did best.
+func (l *life) best(a, tried int) int {
+	at, best := 0, math.Inf(-1)
+	for s := range l.script {
+		k := a*len(l.script) + s
+		if tried > 0 && int(l.tried[k]) != tried || tried == 0 && l.tried[k] <= First {
+			continue
+		}
+		if q := l.sum[k] / l.tried[k]; q > best {
+			at, best = s, q
+		}
+	}
+	return at
+}
+
+// futures plays an action, and then by a script to the end, in some futures.
+func (l *life) futures(own agent.ID, a, s, from, to int, salt uint64) {
+	me := l.seat[own]
+	k := a*len(l.script) + s
+	for f := from; f < to; f++ {
+		l.r = rng.Raw(salt+uint64(f), uint64(f)<<32|1)
+		l.r.Uint64()
+		l.sim.CopyFrom(l.before)
+		for first := true; l.sim.Alive(me); first = false {
+			for b, seat := range l.seat {
+				switch {
+				case !l.sim.Alive(seat):
+					l.joint[seat] = game.NoAction
+				case agent.ID(b) != own:
+					l.joint[seat] = l.draw(l.sim, seat, me, other(b, own), l.last, &l.r)
+				case first:
+					l.joint[seat] = int32(a)
+				default:
+					l.joint[seat] = l.script[s].Act(l.sim, seat, &l.r)
+				}
+			}
+			l.sim.Step(l.joint, l.rewards, &l.r)
+			l.sum[k] += float64(l.rewards[me])
+		}
+		l.tried[k]++
+	}
+}
