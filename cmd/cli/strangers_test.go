@@ -13,19 +13,20 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 )
 
-// Tables of strangers are made of docs/results/strangers.json, which is made of what
-// hop strangers score --json printed:
+// Tables of strangers are made of docs/results/strangers.json and strangers-parts.json, which are made of
+// what hop strangers score --json printed:
 //
 //	go test ./cmd/cli -run TablesOfStrangers -args -tables -measured score.json -by "the commands, the commit, the kernel set"
 //
-// Without -measured the tables are made anew of the file as it is.
+// Without -measured the tables are made anew of the files as they are.
 var (
 	anew     = flag.Bool("tables", false, "write the tables of strangers")
 	measured = flag.String("measured", "", "what hop strangers score --json printed")
+	parts    = flag.Bool("parts", false, "it is of strangers-parts.json")
 	by       = flag.String("by", "", "how it was measured")
 )
 
-const strangersFile = "../../docs/results/strangers.json"
+const results = "../../docs/results/"
 
 // scored is that file.
 type scored struct {
@@ -34,9 +35,9 @@ type scored struct {
 	Agents []*adapted.Strangers `json:"agents"`
 }
 
-func readScored(t *testing.T) (s scored) {
+func readScored(t *testing.T, file string) (s scored) {
 	t.Helper()
-	if *measured != "" {
+	if *measured != "" && *parts == (file != "strangers") {
 		var from struct {
 			Game   map[string]any       `json:"game"`
 			Agents []*adapted.Strangers `json:"strangers_by_agent"`
@@ -46,13 +47,13 @@ func readScored(t *testing.T) (s scored) {
 			err = json.Unmarshal(text, &from)
 		}
 		if err == nil {
-			err = disk.WriteJSON(strangersFile, scored{*by, from.Game, from.Agents})
+			err = disk.WriteJSON(results+file+".json", scored{*by, from.Game, from.Agents})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile(strangersFile)
+	text, err := os.ReadFile(results + file + ".json")
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
@@ -134,7 +135,7 @@ func (s scored) about(format string) string {
 
 // What the pages say of strangers is what was measured, to the last figure.
 func TestTablesOfStrangersAreOfWhatWasMeasured(t *testing.T) {
-	s := readScored(t)
+	s := readScored(t, "strangers")
 	english := s.summary(s.about("**co-players that nobody was raised with**: %d of the %d strangers of `%s`, two stags on 4x4, %d seeds; "+
 		"1 is the best response"), "median", "worst decile", "below random play", "below .9 of the safe value")
 	said := fmt.Sprintf("%s\nThe hardest for %s: %s.\n", english, s.name(s.Agents[0].Agent),
@@ -146,14 +147,16 @@ func TestTablesOfStrangersAreOfWhatWasMeasured(t *testing.T) {
 	for page, want := range map[string]string{"README.md": said, "README.zh-CN.md": chinese, "docs/strangers.md": said} {
 		block(t, filepath.Join("../..", page), want)
 	}
-	page := filepath.Join("../..", "docs/results/strangers.md")
-	if *anew {
-		if err := os.WriteFile(page, []byte(s.whole()), 0o644); err != nil {
-			t.Fatal(err)
+	for _, file := range []string{"strangers", "strangers-parts"} {
+		s, page := readScored(t, file), results+file+".md"
+		if *anew {
+			if err := os.WriteFile(page, []byte(s.whole()), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if got, err := os.ReadFile(page); err != nil || string(got) != s.whole() {
-		t.Errorf("%s is not made of %s: %v", page, strangersFile, err)
+		if got, err := os.ReadFile(page); err != nil || string(got) != s.whole() {
+			t.Errorf("%s is not made of what was measured: %v", page, err)
+		}
 	}
 }
 
