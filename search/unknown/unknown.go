@@ -44,7 +44,7 @@ type Plan struct {
 type life struct {
 	*model
 	script   []game.Bot
-	seat     []game.Seat // [agents] where each sat at the last decision; none: NoSeat
+	seat     []game.Seat // [agents] where each sat at the last decision
 	before   game.State  // at the last decision
 	acted    bool        // there is one in this episode
 	time     int         // its step
@@ -219,12 +219,13 @@ func (p *Plan) Improve(given []float32, v *rollout.View, n int) []float32 {
 	}
 	most, sum := math.Inf(-1), 0.
 	for a, ok := range l.legal {
+		if !ok {
+			continue
+		}
 		if l.q[a] *= Sharp; len(given) > 0 {
 			l.q[a] += math.Log(float64(given[a]) + 1e-3)
 		}
-		if ok {
-			most = max(most, l.q[a])
-		}
+		most = max(most, l.q[a])
 	}
 	for a, ok := range l.legal {
 		if l.policy[a] = 0; ok {
