@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,16 +15,16 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 )
 
-// Tables of strangers are made of docs/results/strangers.json and strangers-parts.json, which are made of
-// what hop strangers score --json printed:
+// Tables of strangers are made of docs/results/strangers*.json, which are made of what hop strangers score
+// --json printed, of several agents or of one after the other:
 //
-//	go test ./cmd/cli -run TablesOfStrangers -args -tables -measured score.json -by "the commands, the commit, the kernel set"
+//	go test ./cmd/cli -run TablesOfStrangers -args -tables -file strangers-8x8 -measured a.json,b.json -by "the commands, the commit, the kernel set"
 //
 // Without -measured the tables are made anew of the files as they are.
 var (
 	anew     = flag.Bool("tables", false, "write the tables of strangers")
-	measured = flag.String("measured", "", "what hop strangers score --json printed")
-	parts    = flag.Bool("parts", false, "it is of strangers-parts.json")
+	measured = flag.String("measured", "", "what hop strangers score --json printed: files")
+	tableOf  = flag.String("file", "strangers", "the table it is of")
 	by       = flag.String("by", "", "how it was measured")
 )
 
@@ -37,19 +39,28 @@ type scored struct {
 
 func readScored(t *testing.T, file string) (s scored) {
 	t.Helper()
-	if *measured != "" && *parts == (file != "strangers") {
-		var from struct {
-			Game   map[string]any       `json:"game"`
-			Agents []*adapted.Strangers `json:"strangers_by_agent"`
+	if *measured != "" && file == *tableOf {
+		made := scored{By: *by}
+		for _, name := range strings.Split(*measured, ",") {
+			var from struct {
+				Game   map[string]any       `json:"game"`
+				Agents []*adapted.Strangers `json:"strangers_by_agent"`
+				One    *adapted.Strangers   `json:"strangers"`
+			}
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = json.Unmarshal(text, &from)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Game = from.Game; len(from.Agents) == 0 {
+				from.Agents = append(from.Agents, from.One)
+			}
+			made.Agents = append(made.Agents, from.Agents...)
 		}
-		text, err := os.ReadFile(*measured)
-		if err == nil {
-			err = json.Unmarshal(text, &from)
-		}
-		if err == nil {
-			err = disk.WriteJSON(results+file+".json", scored{*by, from.Game, from.Agents})
-		}
-		if err != nil {
+		slices.SortStableFunc(made.Agents[1:], func(a, b *adapted.Strangers) int { return cmp.Compare(b.Median, a.Median) })
+		if err := disk.WriteJSON(results+file+".json", made); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,8 +118,8 @@ func (s scored) whole() string {
 	heads := []string{s.about("%d of the %d strangers of `%s`, %d seeds"), "median", "worst decile", "below random play",
 		"below .9 of the safe value"}
 	fmt.Fprintf(&b, "# Tables: strangers\n\nWhat they mean: [strangers](../strangers.md). %s\n\n%s", s.By, s.summary(heads...))
-	fmt.Fprintf(&b, "\nThe safe value is %s, by `%s`. Every stranger, three of a kind, the hardest for %s first: what each agent earns, then "+
-		"normalised, 1 the best response.\n\n| three of | best response | random |", dec(first.Safe), first.SafeBy, s.name(first.Agent))
+	fmt.Fprintf(&b, "\nThe safe value is %s, by `%s`. Every stranger, all other seats one of a kind, the hardest for %s first: what each agent earns, then "+
+		"normalised, 1 the best response.\n\n| co-players | best response | random |", dec(first.Safe), first.SafeBy, s.name(first.Agent))
 	for _, a := range s.Agents {
 		fmt.Fprintf(&b, " %s |", s.name(a.Agent))
 	}
@@ -147,7 +158,15 @@ func TestTablesOfStrangersAreOfWhatWasMeasured(t *testing.T) {
 	for page, want := range map[string]string{"README.md": said, "README.zh-CN.md": chinese, "docs/strangers.md": said} {
 		block(t, filepath.Join("../..", page), want)
 	}
-	for _, file := range []string{"strangers", "strangers-parts"} {
+	files, err := filepath.Glob(results + "strangers*.json")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d files of what was measured: %v", len(files), err)
+	}
+	if *measured != "" && !slices.Contains(files, results+*tableOf+".json") {
+		files = append(files, results+*tableOf+".json")
+	}
+	for _, path := range files {
+		file := strings.TrimSuffix(filepath.Base(path), ".json")
 		s, page := readScored(t, file), results+file+".md"
 		if *anew {
 			if err := os.WriteFile(page, []byte(s.whole()), 0o644); err != nil {

@@ -38,6 +38,7 @@ type model struct {
 	actions int
 	odds    [][][maxHabits]float32 // [everybody, then each co-player][what may hold][habits]
 	moved   [][][maxHabits]float32 // the same: sums of squared gradients
+	factors [][][maxHabits]float32 // [co-players][what may hold][habits] what it multiplies a habit's chance by: 1 the likeliest
 	steps   []step                 // the last ones, in a ring
 	seen    int
 	said    float64 // mean log likelihood of what they did, as it was predicted; late ones count more
@@ -78,6 +79,10 @@ func newModel(l *script.Language, things int, texts []string, others, actions in
 			m.odds[0][0][w] = 2
 		}
 	}
+	for range others {
+		m.factors = append(m.factors, make([][maxHabits]float32, m.holdable()))
+	}
+	m.multiply()
 	return m, nil
 }
 
@@ -160,12 +165,47 @@ func (m *model) weigh(x *situation, who int, dst *[maxHabits]float32) {
 	}
 }
 
+// multiply makes the factors of what the log-odds are now.
+func (m *model) multiply() {
+	for who, of := range m.factors {
+		for k := range of {
+			a, b := &m.odds[0][k], &m.odds[who+1][k]
+			most := a[0] + b[0]
+			for w := range m.habits {
+				most = max(most, a[w]+b[w])
+			}
+			for w := range m.habits {
+				of[k][w] = float32(math.Exp(float64(a[w] + b[w] - most)))
+			}
+		}
+	}
+}
+
+// shares returns what weigh does, up to their sum, as products of factors in place of sums of log-odds.
+func (m *model) shares(x *situation, who int) (all [maxHabits]float32, sum float32) {
+	of := m.factors[who]
+	all = of[x.on[0]]
+	for _, k := range x.on[1:x.n] {
+		f := &of[k]
+		for w := range all {
+			all[w] *= f[w]
+		}
+	}
+	for _, x := range all[:len(m.habits)] {
+		sum += x
+	}
+	return all, sum
+}
+
 // draw lets a co-player act: a habit is drawn, and follows its own probabilities.
 func (m *model) draw(st game.State, s, me game.Seat, who, last int, r *rng.Rand) int32 {
-	var shares [maxHabits]float32
 	x := m.look(st, s, me, last)
-	m.weigh(&x, who, &shares)
-	return m.habits[rng.Pick(shares[:len(m.habits)], r.Float32())].Act(st, s, r)
+	all, sum := m.shares(&x, who)
+	at := 0
+	for u := r.Float32()*sum - all[0]; u >= 0 && at < len(m.habits)-1; u -= all[at] {
+		at++
+	}
+	return m.habits[at].Act(st, s, r)
 }
 
 // see takes in what a co-player did, and how likely somebody else had held that.
@@ -219,4 +259,5 @@ func (m *model) learn(r *rng.Rand) {
 			}
 		}
 	}
+	m.multiply()
 }

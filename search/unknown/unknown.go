@@ -3,9 +3,10 @@
 //
 // A model is a mixture of habits, such as going for the nearest stag, whose weights depend on
 // the situation: the clock, distances, crowds, and how the last episode went. Nothing of it is
-// trained before a life begins. For each action the plan plays episodes on to their end, by each of
-// the game's scripts, against co-players drawn from the models, and the best script's mean return
-// moves the policy that it is given.
+// trained before a life begins. The plan plays episodes on to their end, by each of the game's scripts,
+// against co-players drawn from the models; then, in the same futures, each action and after it the
+// script that did best. The policy that it is given is moved towards what that script does, and
+// towards what earns more than that by more than chance may have made it.
 package unknown
 
 import (
@@ -22,10 +23,13 @@ import (
 
 // Of the plan.
 const (
-	First  = 4    // futures that every action and script is tried in
-	Second = 12   // further ones of the scripts that did best
-	Best   = 2    // so many of them an action
+	First  = 8    // futures that every script is followed in
+	Second = 24   // further ones of those that did best
+	Best   = 2    // so many
+	Pull   = 4.   // by how many squared standard errors an advantage is pulled to nothing
 	Sharp  = 12.  // what a return of one more does to the log-odds of an action
+	Follow = 0.6  // the return that an action must promise more to be played in place of the best script's
+	least  = 0.02 // share of an action that the policy which is given cannot take away
 	Enough = 5    // episodes before there is a plan
 	behind = 0.05 // nats a step that the models may predict worse
 )
@@ -56,10 +60,11 @@ type life struct {
 	joint    []int32
 	rewards  []float32
 	legal    []bool
-	sum      []float64 // [actions][scripts]
-	tried    []float64 // the same
-	q        []float64 // [actions]
-	policy   []float32 // the same
+	followed [][First + Second]float64 // [scripts][futures] what following each earned
+	mean     []float64                 // [scripts] of those futures that it was followed in
+	tried    []int                     // the same: how many
+	q        []float64                 // [actions]
+	policy   []float32                 // the same
 	r        rng.Rand
 }
 
@@ -105,7 +110,7 @@ func (p *Plan) life(n int) (*life, error) {
 		}
 		l.script = append(l.script, b)
 	}
-	l.sum, l.tried = make([]float64, actions*len(l.script)), make([]float64, actions*len(l.script))
+	l.followed, l.mean, l.tried = make([][First + Second]float64, len(l.script)), make([]float64, len(l.script)), make([]int, len(l.script))
 	for range spec.Seats - 1 {
 		l.expected = append(l.expected, make([]float64, actions))
 	}
@@ -200,30 +205,19 @@ func (p *Plan) Policy(n int) []float32 { return p.lives[n].policy }
 func (p *Plan) Improve(given []float32, v *rollout.View, n int) []float32 {
 	l := p.lives[n]
 	salt := v.Rand(n).Uint64()
-	clear(l.sum)
-	clear(l.tried)
-	me := l.seat[v.Agent]
-	l.before.Legal(me, l.legal)
-	for a := range l.legal {
-		if !l.legal[a] {
-			continue
-		}
-		for s := range l.script {
-			l.futures(v.Agent, a, s, 0, First, salt)
-		}
-		for range Best {
-			l.futures(v.Agent, a, l.best(a, First), First, First+Second, salt)
-		}
-		s := l.best(a, 0)
-		l.q[a] = l.sum[a*len(l.script)+s] / l.tried[a*len(l.script)+s]
-	}
+	script, act := l.follow(v.Agent, salt)
+	l.before.Legal(l.seat[v.Agent], l.legal)
 	most, sum := math.Inf(-1), 0.
 	for a, ok := range l.legal {
 		if !ok {
 			continue
 		}
-		if l.q[a] *= Sharp; len(given) > 0 {
-			l.q[a] += math.Log(float64(given[a]) + 1e-3)
+		l.q[a] = Sharp * l.advantage(v.Agent, a, script, salt)
+		if int32(a) == act {
+			l.q[a] += Sharp * Follow
+		}
+		if len(given) > 0 {
+			l.q[a] += math.Log(float64(given[a]) + least)
 		}
 		most = max(most, l.q[a])
 	}
@@ -240,46 +234,80 @@ func (p *Plan) Improve(given []float32, v *rollout.View, n int) []float32 {
 	return l.policy
 }
 
-// best returns the script of an action that did best among those that were tried so often; 0: the one
-// that was tried most and did best.
-func (l *life) best(a, tried int) int {
-	at, best := 0, math.Inf(-1)
+// follow returns the script that earns most from here on, and what it does now.
+func (l *life) follow(own agent.ID, salt uint64) (script int, act int32) {
+	clear(l.mean)
+	clear(l.tried)
 	for s := range l.script {
-		k := a*len(l.script) + s
-		if tried > 0 && int(l.tried[k]) != tried || tried == 0 && l.tried[k] <= First {
-			continue
-		}
-		if q := l.sum[k] / l.tried[k]; q > best {
-			at, best = s, q
+		l.futures(own, s, First, salt)
+	}
+	for range Best {
+		l.futures(own, l.best(First), First+Second, salt)
+	}
+	script = l.best(First + Second)
+	l.r = rng.Raw(salt, 1)
+	return script, l.script[script].Act(l.before, l.seat[own], &l.r)
+}
+
+// futures follows a script until it has been followed in so many.
+func (l *life) futures(own agent.ID, s, upTo int, salt uint64) {
+	for f := l.tried[s]; f < upTo; f++ {
+		x := l.play(own, game.NoAction, s, f, salt)
+		l.followed[s][f] = x
+		l.mean[s] += (x - l.mean[s]) / float64(f+1)
+	}
+	l.tried[s] = upTo
+}
+
+// best returns the script that did best of those that were followed so often.
+func (l *life) best(often int) int {
+	at, best := 0, math.Inf(-1)
+	for s, x := range l.mean {
+		if l.tried[s] == often && x > best {
+			at, best = s, x
 		}
 	}
 	return at
 }
 
-// futures plays an action, and then by a script to the end, in some futures.
-func (l *life) futures(own agent.ID, a, s, from, to int, salt uint64) {
-	me := l.seat[own]
-	k := a*len(l.script) + s
-	for f := from; f < to; f++ {
-		l.r = rng.Raw(salt+uint64(f), uint64(f)<<32|1)
-		l.r.Uint64()
-		l.sim.CopyFrom(l.before)
-		for first := true; l.sim.Alive(me); first = false {
-			for b, seat := range l.seat {
-				switch {
-				case !l.sim.Alive(seat):
-					l.joint[seat] = game.NoAction
-				case agent.ID(b) != own:
-					l.joint[seat] = l.draw(l.sim, seat, me, other(b, own), l.last, &l.r)
-				case first:
-					l.joint[seat] = int32(a)
-				default:
-					l.joint[seat] = l.script[s].Act(l.sim, seat, &l.r)
-				}
-			}
-			l.sim.Step(l.joint, l.rewards, &l.r)
-			l.sum[k] += float64(l.rewards[me])
-		}
-		l.tried[k]++
+// advantage returns how much more an action earns, and then a script, than that script alone, in the
+// same futures, pulled to nothing by what chance may be of it (James and Stein's, of one number).
+func (l *life) advantage(own agent.ID, a, s int, salt uint64) float64 {
+	const n = First + Second
+	mean, squares := 0., 0.
+	for f := range n {
+		d := l.play(own, int32(a), s, f, salt) - l.followed[s][f] - mean
+		mean += d / float64(f+1)
+		squares += d * d * float64(f) / float64(f+1)
 	}
+	if mean == 0 {
+		return 0
+	}
+	return mean * max(0, 1-Pull*squares/(n*n*mean*mean))
+}
+
+// play plays an episode on in a future, by a script, an action before it if there is one, and returns what that earns.
+func (l *life) play(own agent.ID, act int32, s, future int, salt uint64) float64 {
+	l.r = rng.Raw(salt+uint64(future), uint64(future)<<32|1)
+	l.r.Uint64()
+	l.sim.CopyFrom(l.before)
+	sum := 0.
+	for me := l.seat[own]; l.sim.Alive(me); act = game.NoAction {
+		if act == game.NoAction {
+			act = l.script[s].Act(l.sim, me, &l.r)
+		}
+		for b, seat := range l.seat {
+			switch {
+			case !l.sim.Alive(seat):
+				l.joint[seat] = game.NoAction
+			case agent.ID(b) == own:
+				l.joint[seat] = act
+			default:
+				l.joint[seat] = l.draw(l.sim, seat, me, other(b, own), l.last, &l.r)
+			}
+		}
+		l.sim.Step(l.joint, l.rewards, &l.r)
+		sum += float64(l.rewards[me])
+	}
+	return sum
 }

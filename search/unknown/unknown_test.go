@@ -75,7 +75,7 @@ func (p *player) EpisodeOver(v *rollout.View, n int) { p.Over(v, n) }
 
 // play lets a plan live among as many of somebody as there are other seats, and returns the plan, and
 // what the episodes of the last half earned.
-func play(t *testing.T, g game.Game, text string, steps int, key rng.Key, change func(*player)) (*player, float64) {
+func play(t testing.TB, g game.Game, text string, steps int, key rng.Key, change func(*player)) (*player, float64) {
 	t.Helper()
 	plan, err := New(g, 1)
 	if err != nil || plan == nil {
@@ -214,6 +214,56 @@ func TestAPlanEarnsMoreThanScripts(t *testing.T) {
 	}
 }
 
+// Whom a co-player follows is drawn by the shares that the log-odds say.
+func TestHabitsAreDrawnByTheirShares(t *testing.T) {
+	p, _ := play(t, hunt(), "noisy(if(few(2),ns,nh),.2)", 600, rng.New(3), func(p *player) { p.only = 3 })
+	m := p.lives[0].model
+	var want [maxHabits]float32
+	for i := range m.steps {
+		at := &m.steps[i]
+		m.weigh(&at.on, int(at.who), &want)
+		got, sum := m.shares(&at.on, int(at.who))
+		for w := range m.habits {
+			if math.Abs(float64(got[w]/sum-want[w])) > 1e-5 {
+				t.Fatalf("step %d: habit %d has %g, %g is right", i, w, got[w]/sum, want[w])
+			}
+		}
+	}
+}
+
+// An advantage is pulled to nothing where chance may be all of it, and stays where it is sure.
+func TestAdvantagesAreNotThoseOfChance(t *testing.T) {
+	p, _ := play(t, hunt(), "random", 400, rng.New(2), nil)
+	l := p.lives[0]
+	r := rng.New(4).Rand()
+	pulled, raw := 0., 0.
+	for state := range 4 {
+		l.before.Reset(&r)
+		l.before.Legal(l.seat[0], l.legal)
+		s, _ := l.follow(0, uint64(state))
+		for a := range int32(len(l.legal)) {
+			if !l.legal[a] {
+				continue
+			}
+			const many = 600
+			truth, few := 0., 0.
+			for f := range many {
+				truth += (l.play(0, a, s, f, 99) - l.play(0, game.NoAction, s, f, 99)) / many
+			}
+			for f := range First + Second {
+				few += (l.play(0, a, s, f, uint64(state)) - l.followed[s][f]) / (First + Second)
+			}
+			raw += (few - truth) * (few - truth)
+			x := l.advantage(0, int(a), s, uint64(state)) - truth
+			pulled += x * x
+		}
+	}
+	t.Logf("squared errors %.2f, of plain means %.2f", pulled, raw)
+	if pulled > .7*raw {
+		t.Errorf("squared errors %.2f, of plain means %.2f", pulled, raw)
+	}
+}
+
 // In every game that has a language there is a plan, and what may hold of a situation is in its place.
 func TestEveryLanguageHasAPlan(t *testing.T) {
 	for name, g := range map[string]game.Game{
@@ -243,7 +293,7 @@ func TestPlansDoNotAllocate(t *testing.T) {
 	l := p.lives[0]
 	r := rng.New(1).Rand()
 	l.before.Reset(&r)
-	if n := testing.AllocsPerRun(20, func() { l.futures(0, 4, 0, 0, 2, 9) }); n > 0 {
+	if n := testing.AllocsPerRun(20, func() { l.play(0, 4, 0, 2, 9) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
