@@ -13,6 +13,7 @@ import (
 
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Tables of strangers are made of docs/results/strangers*.json, which are made of what hop strangers score
@@ -57,7 +58,10 @@ func readScored(t *testing.T, file string) (s scored) {
 			if made.Game = from.Game; len(from.Agents) == 0 {
 				from.Agents = append(from.Agents, from.One)
 			}
-			made.Agents = append(made.Agents, from.Agents...)
+			for _, a := range from.Agents {
+				a.Intervals()
+				made.Agents = append(made.Agents, a)
+			}
 		}
 		slices.SortStableFunc(made.Agents[1:], func(a, b *adapted.Strangers) int { return cmp.Compare(b.Median, a.Median) })
 		if err := disk.WriteJSON(results+file+".json", made); err != nil {
@@ -89,6 +93,11 @@ func dec(x float64) string {
 	return strings.Replace(strings.Replace(text, "-0.", "-.", 1), "0.", ".", min(1, strings.Count(text[:2], "0.")))
 }
 
+// sure writes a number with its interval.
+func sure(x stats.Number, ci stats.Interval) string {
+	return fmt.Sprintf("%s (%s to %s)", dec(float64(x)), dec(ci[0]), dec(ci[1]))
+}
+
 func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
 // summary is a line an agent, below its heads.
@@ -96,7 +105,7 @@ func (s scored) summary(heads ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
 	for _, a := range s.Agents {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name(a.Agent), dec(float64(a.Median)), dec(float64(a.Worst)),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name(a.Agent), sure(a.Median, a.MedianCI), sure(a.Worst, a.WorstCI),
 			percent(a.BelowRandom), percent(a.BelowSafe))
 	}
 	return b.String()

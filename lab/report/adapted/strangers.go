@@ -162,14 +162,7 @@ func (s *Strangers) Finish() {
 	n := float64(len(all))
 	s.Median, s.Worst = stats.Number(quantile(all, .5)), stats.Number(quantile(all, .1))
 	s.BelowRandom, s.BelowSafe = float64(random)/n, float64(safe)/n
-	var medians, worsts stats.Acc
-	for i := range s.Seeds {
-		s.Seeds[i].Median, s.Seeds[i].Worst = s.over(i, func(m Met) float64 { return m.Seeds[i] })
-		median, worst := s.over(i, func(m Met) float64 { return without(m.Seeds, i) })
-		medians.Add(float64(median))
-		worsts.Add(float64(worst))
-	}
-	s.MedianCI, s.WorstCI = jackknife(float64(s.Median), medians), jackknife(float64(s.Worst), worsts)
+	s.Intervals()
 	for _, e := range episodes {
 		var lost stats.Acc
 		for _, m := range s.Rows {
@@ -181,6 +174,18 @@ func (s *Strangers) Finish() {
 			s.ByEpisode = append(s.ByEpisode, AtEpisode{e, lost.Mean()})
 		}
 	}
+}
+
+// Intervals says how sure the median and the worst decile are, by the seeds.
+func (s *Strangers) Intervals() {
+	var medians, worsts stats.Acc
+	for i := range s.Seeds {
+		s.Seeds[i].Median, s.Seeds[i].Worst = s.over(i, func(m Met) float64 { return m.Seeds[i] })
+		median, worst := s.over(i, func(m Met) float64 { return without(m.Seeds, i) })
+		medians.Add(float64(median))
+		worsts.Add(float64(worst))
+	}
+	s.MedianCI, s.WorstCI = jackknife(float64(s.Median), medians), jackknife(float64(s.Worst), worsts)
 }
 
 // over returns median and worst decile of something of every stranger that was met with a seed.

@@ -35,3 +35,29 @@ func TestStrangersRowsSayHowTheyWereRead(t *testing.T) {
 		}
 	}
 }
+
+// The interval of a median, and of the worst tenth, is about what it is said of: where seeds move every stranger
+// alike it is Student's of that movement.
+func TestIntervalsAreAboutTheirFigure(t *testing.T) {
+	s := &Strangers{}
+	var moved stats.Acc
+	moves := []float64{.02, -.01, .05, 0, -.03}
+	for i, x := range moves {
+		moved.Add(x)
+		s.Seeds = append(s.Seeds, SeedOver{Seed: uint64(i)})
+	}
+	for i := range 11 {
+		m := Met{Normalised: float64(i)/10 + moved.Mean()}
+		for _, x := range moves {
+			m.Seeds = append(m.Seeds, float64(i)/10+x)
+		}
+		s.Rows = append(s.Rows, m)
+	}
+	s.Finish()
+	ci := moved.CI(0.95)
+	for i, got := range []float64{s.MedianCI[0], s.MedianCI[1], s.WorstCI[0], s.WorstCI[1]} {
+		if want := []float64{.5, .5, .1, .1}[i] + ci[i%2]; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%g, want %g", got, want)
+		}
+	}
+}
