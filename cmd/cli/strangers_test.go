@@ -19,7 +19,8 @@ import (
 // Tables of strangers are made of docs/results/strangers*.json, which are made of what hop strangers score
 // --json printed, of several agents or of one after the other:
 //
-//	go test ./cmd/cli -run TablesOfStrangers -args -tables -file strangers-8x8 -measured a.json,b.json -by "the commands, the commit, the kernel set"
+//	go test ./cmd/cli -run TablesOfStrangers -args -tables -file strangers-8x8 -measured a.json,b.json \
+//	  -by "the commands, the commit, the kernel set"
 //
 // Without -measured the tables are made anew of the files as they are.
 var (
@@ -127,8 +128,8 @@ func (s scored) whole() string {
 	heads := []string{s.about("%d of the %d strangers of `%s`, %d seeds"), "median", "worst decile", "below random play",
 		"below .9 of the safe value"}
 	fmt.Fprintf(&b, "# Tables: strangers\n\nWhat they mean: [strangers](../strangers.md). %s\n\n%s", s.By, s.summary(heads...))
-	fmt.Fprintf(&b, "\nThe safe value is %s, by `%s`. Every stranger, all other seats one of a kind, the hardest for %s first: what each agent earns, then "+
-		"normalised, 1 the best response.\n\n| co-players | best response | random |", dec(first.Safe), first.SafeBy, s.name(first.Agent))
+	fmt.Fprintf(&b, "\nThe safe value is %s, by `%s`. Every stranger, all other seats one of a kind, the hardest for %s first: "+
+		"what each agent earns, then normalised, 1 the best response.\n\n| co-players | best response | random |", dec(first.Safe), first.SafeBy, s.name(first.Agent))
 	for _, a := range s.Agents {
 		fmt.Fprintf(&b, " %s |", s.name(a.Agent))
 	}
