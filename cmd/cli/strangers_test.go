@@ -129,7 +129,8 @@ func (s scored) whole() string {
 		"below .9 of the safe value"}
 	fmt.Fprintf(&b, "# Tables: strangers\n\nWhat they mean: [strangers](../strangers.md). %s\n\n%s", s.By, s.summary(heads...))
 	fmt.Fprintf(&b, "\nThe safe value is %s, by `%s`. Every stranger, all other seats one of a kind, the hardest for %s first: "+
-		"what each agent earns, then normalised, 1 the best response.\n\n| co-players | best response | random |", dec(first.Safe), first.SafeBy, s.name(first.Agent))
+		"what each agent earns, then "+
+		"normalised, 1 the best response.\n\n| co-players | best response | random |", dec(first.Safe), first.SafeBy, s.name(first.Agent))
 	for _, a := range s.Agents {
 		fmt.Fprintf(&b, " %s |", s.name(a.Agent))
 	}
