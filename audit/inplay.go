@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train"
 )
 
 // inPlay is agents who plan in play alone, as they play what was learnt: watched for some
@@ -20,9 +22,11 @@ type inPlay struct {
 	u       *session
 	agents  []agent.ID
 	mind    learner.Mind
+	copy    made // the same, without a plan against somebody unknown, which remembers more than is saved: for looking inside
 	insight checks.Decisions
 	studies []*checks.Study
 	looked  map[agent.ID]bool
+	err     error // of looking
 }
 
 // How agents are watched in play.
@@ -53,57 +57,70 @@ func (u *session) plansInPlay() []check.Finding {
 			f.Check += ", in play"
 			out = append(out, f)
 		}
-		if t.hop.Search.Guard && t.hop.Search.Unknown {
-			out = append(out, check.Finding{
-				Step: 4, Check: "plans against models that are made while playing", Module: "planner", Unit: "decisions", Status: check.NotAsked,
-				Says: "There is no second computation of search/unknown to hold it against; play was watched without it (search.unknown=false).",
-			})
-		}
 	}
 	return out
 }
 
-// play makes the minds anew, loads what mind i has learnt and plays it.
-func (p *inPlay) play(i int, t *tap) error {
+// made is a mind that was made anew and plays what was learnt.
+type made struct {
+	learner.Mind
+	parts train.Parts
+	reads learner.GoalReading
+}
+
+// make makes the minds anew and loads what mind i has learnt.
+func (p *inPlay) make(i int, t *tap, unknown bool) (m made, err error) {
 	u := p.u
-	// The plan against models that are made while playing has no reference yet: what it moves is not asked about.
 	defer func(was bool) { t.hop.Search.Unknown = was }(t.hop.Search.Unknown)
-	t.hop.Search.Unknown = false
-	parts, err := u.exp.Parts(u.opt.Seeds[0], machineOf(u.from))
-	if err != nil {
-		return err
+	t.hop.Search.Unknown = t.hop.Search.Unknown && unknown
+	if m.parts, err = u.exp.Parts(u.opt.Seeds[0], machineOf(u.from)); err != nil {
+		return m, err
 	}
 	if u.opt.Change != nil {
 		s := u.exp
-		u.opt.Change(&s, &parts)
+		u.opt.Change(&s, &m.parts)
 	}
-	p.mind = parts.Minds[i]
+	m.Mind = m.parts.Minds[i]
 	saved, err := probe.Saved(t.Mind)
 	if err != nil {
-		return err
+		return m, err
 	}
-	weights, ok := learner.As[learner.Weighted](p.mind)
-	frozen, can := learner.As[learner.Freezer](p.mind)
-	reads, has := learner.As[learner.GoalReading](p.mind)
-	acting, acts := learner.As[learner.Acting](p.mind)
+	weights, ok := learner.As[learner.Weighted](m.Mind)
+	frozen, can := learner.As[learner.Freezer](m.Mind)
+	reads, has := learner.As[learner.GoalReading](m.Mind)
+	acting, acts := learner.As[learner.Acting](m.Mind)
 	if !ok || !can || !has || !acts {
-		return fmt.Errorf("audit: it has not the abilities that it takes")
+		return m, fmt.Errorf("audit: it has not the abilities that it takes")
 	}
-	steps := u.exp.Train.Window
-	if r, ok := learner.As[learner.Rememberer](p.mind); ok {
-		r.Remember(playEnvs, steps)
+	if r, ok := learner.As[learner.Rememberer](m.Mind); ok {
+		r.Remember(playEnvs, u.exp.Train.Window)
 	}
 	if err := weights.LoadWeights(saved, ""); err != nil {
-		return err
+		return m, err
 	}
 	frozen.Freeze(false)
-	scale := t.exp.PPO.RewardScale
 	_, params := acting.Actor()
 	for _, part := range params.Parts {
 		if part.Name == "value/b" {
-			params.W[part.Off] += float32(promised * scale)
+			params.W[part.Off] += float32(promised * t.exp.PPO.RewardScale)
 		}
 	}
+	m.reads = reads
+	return m, nil
+}
+
+// play plays what mind i has learnt.
+func (p *inPlay) play(i int, t *tap) error {
+	u := p.u
+	m, err := p.make(i, t, true)
+	if err != nil {
+		return err
+	}
+	if p.copy, err = p.make(i, t, false); err != nil {
+		return err
+	}
+	p.mind = m.Mind
+	parts, scale, steps := m.parts, t.exp.PPO.RewardScale, u.exp.Train.Window
 	cfg := *t.hop
 	cfg.Goals.Life, cfg.Search.When = 0, "always"
 	f, err := probe.Saved(p.mind)
@@ -131,15 +148,22 @@ func (p *inPlay) play(i int, t *tap) error {
 		if err != nil {
 			return err
 		}
-		subject := checks.Subject{Mind: p.mind, Player: list[0], Hop: &cfg, Game: parts.Game, Scale: scale}
+		if err := s.Unknown(list[0], parts.Game, playEnvs); err != nil {
+			return err
+		}
+		copies, err := p.copy.Players(a, 1, playEnvs)
+		if err != nil {
+			return err
+		}
+		subject := checks.Subject{Mind: p.copy.Mind, Player: copies[0], Hop: &cfg, Game: parts.Game, Scale: scale}
 		players[a] = &watchedPlayer{Player: list[0], in: p, subject: subject, study: s}
 	}
 	if slices.Contains(players, nil) {
 		return nil // others of another kind play there
 	}
-	ro := batch.New(envs.Shape(steps, reads.GoalLen()))
+	ro := batch.New(envs.Shape(steps, m.reads.GoalLen()))
 	for range playWindows {
-		if err := envs.Collect(ro, [][]rollout.Player{players}); err != nil {
+		if err := errors.Join(envs.Collect(ro, [][]rollout.Player{players}), p.err); err != nil {
 			return err
 		}
 		if f, err = probe.Saved(p.mind); err != nil {
@@ -162,6 +186,19 @@ func (p *inPlay) follow(ro *batch.Rollout, f *safetensors.File) error {
 	return nil
 }
 
+// look examines a decision that a copy of the mind makes.
+func (p *inPlay) look(s checks.Subject, v *rollout.View, envs []int32) {
+	f, err := probe.Saved(p.mind)
+	saver, ok := learner.As[learner.Saver](s.Mind)
+	if err == nil && ok {
+		err = saver.Load(f, "")
+	}
+	if err == nil {
+		err = p.insight.Look(s, v, envs)
+	}
+	p.err = errors.Join(p.err, err)
+}
+
 // watchedPlayer is a player of one agent in play.
 type watchedPlayer struct {
 	rollout.Player
@@ -175,8 +212,9 @@ func (w *watchedPlayer) Act(v *rollout.View, envs []int32) {
 	early := func(n int32) bool { return v.Start[v.Moment(v.T, int(n))] || !w.study.Plans(int(n)) }
 	if later := slices.DeleteFunc(slices.Clone(envs), early); !w.in.looked[v.Agent] && len(later) > 0 {
 		w.in.looked[v.Agent] = true
-		w.in.insight.Look(w.subject, v, later)
+		w.in.look(w.subject, v, later)
 	}
+	w.study.Acts(v, envs)
 	w.Player.Act(v, envs)
 	if b, ok := w.Player.(learner.Believing); ok {
 		w.study.Acted(b, v, envs)
@@ -187,6 +225,7 @@ func (w *watchedPlayer) Act(v *rollout.View, envs []int32) {
 func (w *watchedPlayer) EpisodeOver(v *rollout.View, n int) {
 	w.study.Over(v.T, n)
 	w.study.Earned(n, v.EarnedOf(n))
+	w.study.Ended(v, n)
 	if p, ok := w.Player.(rollout.Watcher); ok {
 		p.EpisodeOver(v, n)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/unknown"
 )
 
 // Trace makes the player remember the lines of its searches, for Think.
@@ -74,6 +75,14 @@ func (p *watcher) InWords(n, j int) (names []string, probs []float64) {
 		}
 	}
 	return names, probs
+}
+
+// Plan returns the plan against somebody unknown, for audits; nil: there is none.
+func (p *watcher) Plan() *unknown.Plan {
+	if p.answers == nil {
+		return nil
+	}
+	return p.answers.plan
 }
 
 // Believes returns what the player holds about co-player j of env n, for audits.

@@ -145,7 +145,7 @@ func (s *Study) Acted(b learner.Believing, v *rollout.View, envs []int32) {
 			})
 		}
 		s.path.seen[[2]int{v.T, int(n)}] = list
-		s.answered(v, int(n))
+		s.answered(v, int(n), s.modelled(b, v, int(n)))
 	}
 }
 

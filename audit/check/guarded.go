@@ -43,8 +43,8 @@ func (s *Study) Guarded(f *safetensors.File, g game.Game, scale float64, envs in
 func (s *Study) Plans(n int) bool { return s.guard == nil || s.guard.now[n].Answer == 0 }
 
 // answered holds what was done against the answer that was due, and notes what is expected of an
-// episode that has just begun.
-func (s *Study) answered(v *rollout.View, n int) {
+// episode that has just begun. What a plan against somebody unknown has moved is held against that.
+func (s *Study) answered(v *rollout.View, n int, moved bool) {
 	if s.guard == nil {
 		return
 	}
@@ -61,6 +61,9 @@ func (s *Study) answered(v *rollout.View, n int) {
 		}
 		probs, who = make([]float32, len(s.spec.Actions)), p.Name()
 		p.Probs(v.State(n), v.SeatOf(n), probs)
+	}
+	if moved {
+		return
 	}
 	s.answers.rows++
 	switch {

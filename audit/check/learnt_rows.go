@@ -12,9 +12,9 @@ import (
 // whose names whose a batch is.
 func (r *recorded) whose(b *record.Batch) string { return check.List(r.titles(b.Agents)) }
 
-// unknown is how much of what was handed in is nothing that was played; at this share
+// unplayed is how much of what was handed in is nothing that was played; at this share
 // and above rows are taken to be changed on their way, so that nothing can be said.
-const unknown = 0.95
+const unplayed = 0.95
 
 // found reports whether rows could be found at all, and says why not.
 func (r *recorded) found(f *check.Finding) bool {
@@ -32,7 +32,7 @@ func (r *recorded) found(f *check.Finding) bool {
 	switch {
 	case n == 0:
 		f.Says = needRows
-	case float64(missing) > unknown*float64(n):
+	case float64(missing) > unplayed*float64(n):
 		f.Says = "Observations of batches are none that were played: hand them in as the environment gave them, not normalised or " +
 			"otherwise changed, or give indices from rec.here()."
 	case float64(sure) < 0.2*float64(n) && float64(missing) < 0.2*float64(n):

@@ -37,9 +37,13 @@ type Study struct {
 	counts   tally // counts across episodes
 	written  tally // what the own network reads of beliefs
 	answers  tally // what was done against the answer that was due
+	made     tally // models of others that are made while playing
+	ready    tally // whether there is a plan by them
+	acts     tally // whether it is what acts
 	moved    int   // beliefs that an action moved
 	path     path
 	guard    *guarded // in play, where answers are guarded; nil: they are not
+	plan     *planned // in play, where there may be one against somebody unknown; nil: there is none
 	Learnt   bool     // an update has been looked at
 }
 
@@ -163,6 +167,14 @@ var othersQuestions = []othersQuestion{
 		"The own network is given the beliefs about whoever is there, each at its place.", 4},
 	{func(s *Study) *tally { return &s.answers }, "planner", "what was refuted loses its turn", "share of actions",
 		"The plan acts until returns refute what was expected of it; then whoever's turn it is by what each has earned.", 4},
+	{func(s *Study) *tally { return &s.made }, "moa", "models that are made while playing", "share of predictions",
+		"What they expect of every co-player, and how well they are taken to predict, follows from what was done in that life.", 4},
+	{func(s *Study) *tally { return &s.ready }, "planner", "when there is a plan against somebody unknown", "share of decisions",
+		"There is one from the fifth episode on, where models that are made while playing predict no worse than what was read.", 4},
+	{(*Study).plans, "planner", "plans against somebody unknown", "share of decisions",
+		"What plans make of the search's policy is what comes of the same futures in float64.", 4},
+	{func(s *Study) *tally { return &s.acts }, "planner", "plans against somebody unknown act", "share of actions",
+		"Actions are drawn from a plan's policy where there is one, else from the search's, with the agent's own stream.", 4},
 }
 
 // Findings says what the studies of all agents came to. Questions that none could

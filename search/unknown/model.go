@@ -208,6 +208,18 @@ func (m *model) draw(st game.State, s, me game.Seat, who, last int, r *rng.Rand)
 	return m.habits[at].Act(st, s, r)
 }
 
+// predict writes the probabilities that draw draws by.
+func (m *model) predict(st game.State, s, me game.Seat, who, last int, dst []float64) {
+	x := m.look(st, s, me, last)
+	all, sum := m.shares(&x, who)
+	for w, p := range m.habits {
+		p.Probs(st, s, m.probs[:m.actions])
+		for k := range dst {
+			dst[k] += float64(all[w]/sum) * float64(m.probs[k])
+		}
+	}
+}
+
 // see takes in what a co-player did, and how likely somebody else had held that.
 func (m *model) see(st game.State, s, me game.Seat, who, last int, action int32, held float64) {
 	at := step{who: uint8(who), on: m.look(st, s, me, last)}

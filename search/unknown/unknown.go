@@ -197,6 +197,30 @@ func (p *Plan) Ready(n int) bool {
 	return l != nil && l.episodes >= Enough && l.said > l.others-behind
 }
 
+// Held is what is known of the others in one env.
+type Held struct {
+	Episodes     int
+	Said, Others float64     // nats a step: how well the models predicted, and whoever they are compared with
+	Expected     [][]float64 // [others][actions] by the models, at the last decision; zero for those who have left
+}
+
+// Holds returns what is known in env n, for audits.
+func (p *Plan) Holds(v *rollout.View, n int) (h Held) {
+	l := p.lives[n]
+	h.Episodes, h.Said, h.Others = l.episodes, l.said, l.others
+	for a, s := range l.seat {
+		if agent.ID(a) == v.Agent {
+			continue
+		}
+		expected := make([]float64, l.actions)
+		if l.before.Alive(s) {
+			l.predict(l.before, s, l.seat[v.Agent], other(a, v.Agent), l.last, expected)
+		}
+		h.Expected = append(h.Expected, expected)
+	}
+	return h
+}
+
 // Policy returns what Improve returned last in env n.
 func (p *Plan) Policy(n int) []float32 { return p.lives[n].policy }
 

@@ -1,0 +1,254 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/search/bandit"
+	"github.com/hop-marl/hop/search/unknown"
+)
+
+// planned is what an agent's plan against somebody unknown is to know and to do in play.
+type planned struct {
+	*unknown.Plan
+	lives []*lived   // [N]
+	from  []rng.Rand // [N] where the agent's streams were before it acted
+	far   []float64  // by how much policies differ from the definition's, of every decision that was asked about
+	says  string     // what is to be said of the first that differs
+	Model float64    // DEBUG
+}
+
+// lived is one life: what is known in it, by the definition, and its last decision.
+type lived struct {
+	*reference.Unknown
+	before game.State
+	seat   []game.Seat // [agents]
+	acted  bool        // there was a decision in this episode
+	time   int         // its step
+	held   [][]float64 // [others][actions] what the reader expected then
+}
+
+// How plans are compared. The models are float32 and learn for a life: now and then a draw falls on the
+// other side of a share in float64, and that future is another one.
+const (
+	mostPlans   = 40      // that are made again, of an agent
+	sameModel   = 2e-3    // probabilities, and nats a step
+	samePolicy  = 0.02    // probabilities of a policy
+	otherFuture = 0.15    // share of decisions in which another future may make a policy another one
+	mostDraws   = 1 << 14 // from an agent's stream in a decision
+)
+
+// planning is a player that may plan against somebody unknown.
+type planning interface{ Plan() *unknown.Plan }
+
+// Unknown makes the study one of play in which the player may plan against models that it makes while playing.
+func (s *Study) Unknown(p rollout.Player, g game.Game, envs int) error {
+	who, ok := p.(planning)
+	if s.guard == nil || !ok || !s.cfg.Search.Unknown {
+		return nil
+	}
+	s.plan = &planned{Plan: who.Plan(), from: make([]rng.Rand, envs)}
+	for range envs {
+		u, err := reference.NewUnknown(g, bandit.Scripts(g))
+		if err != nil {
+			return err
+		}
+		if (u == nil) != (s.plan.Plan == nil) {
+			s.made.rows++
+			s.made.miss(1, "search.unknown is on, and whether there is a plan against models that are made while playing (%v) is not whether "+
+				"the game has a language (%v).", "search/unknown: New; mind/hop: newAnswers in answers.go", s.plan.Plan != nil, u != nil)
+		}
+		if u == nil || s.plan.Plan == nil {
+			s.plan = nil
+			return nil
+		}
+		s.plan.lives = append(s.plan.lives, &lived{Unknown: u, before: g.New(), seat: make([]game.Seat, s.spec.Seats)})
+	}
+	return nil
+}
+
+// Acts takes the agent's streams before it acts.
+func (s *Study) Acts(v *rollout.View, envs []int32) {
+	for _, n := range envs {
+		if s.plan != nil {
+			s.plan.from[n] = *v.Rand(int(n))
+		}
+	}
+}
+
+// watch takes in what the others did since the last decision, if that was one step ago.
+func (l *lived) watch(v *rollout.View, n int) {
+	if !l.acted || v.StepsOf(n) != l.time+1 {
+		return
+	}
+	j := 0
+	for a, seat := range l.seat {
+		if agent.ID(a) == v.Agent {
+			continue
+		}
+		if k := v.PlayedOf(n, agent.ID(a)); k != game.NoAction && l.before.Alive(seat) {
+			l.Saw(l.before, seat, l.seat[v.Agent], j, k, l.held[j][k])
+		}
+		j++
+	}
+}
+
+// Ended takes in what an episode earned, for models that are made while playing.
+func (s *Study) Ended(v *rollout.View, n int) {
+	if s.plan == nil {
+		return
+	}
+	l := s.plan.lives[n]
+	l.watch(v, n)
+	l.acted = false
+	l.Over(v.EarnedOf(n))
+}
+
+// modelled holds what is known of the others, and what is planned by it, against the definition, and
+// reports whether a plan has moved the policy.
+func (s *Study) modelled(b learner.Believing, v *rollout.View, n int) (moved bool) {
+	if s.plan == nil {
+		return false
+	}
+	l, p := s.plan.lives[n], s.plan
+	if v.Start[v.Moment(v.T, n)] {
+		l.acted = false
+	}
+	l.watch(v, n)
+	l.before.CopyFrom(v.State(n))
+	l.acted, l.time, l.held = true, v.StepsOf(n), l.held[:0]
+	for a := range l.seat {
+		l.seat[a] = v.SeatAt(v.Slot(agent.ID(a), v.T, n))
+	}
+	for j := range s.others {
+		probs := make([]float64, v.Actions)
+		b.Read(probs, n, j)
+		l.held = append(l.held, probs)
+	}
+	s.known(v, n)
+	const next = "search/unknown: Ready in unknown.go"
+	ready, sure := l.Ready(), l.Episodes < 5 || math.Abs(l.Said-l.Others+.05) > sameModel
+	if s.ready.rows++; sure && ready != p.Ready(n) && s.made.bad == 0 {
+		s.ready.miss(1, "in env %d, after %d episodes in which the models predicted %.3f nats a step and what was read %.3f, there is a plan: %v. "+
+			"There is to be one from the fifth episode on, where the models are no more than .05 behind: %v.", next, n, l.Episodes, l.Said, l.Others,
+			p.Ready(n), ready)
+	}
+	if !s.Plans(n) {
+		return false
+	}
+	s.drawn(v, n, ready)
+	return ready
+}
+
+// known holds what the models expect, and how well they are said to predict, against the definition.
+func (s *Study) known(v *rollout.View, n int) {
+	l, got := s.plan.lives[n], s.plan.Holds(v, n)
+	s.made.rows++
+	switch {
+	case got.Episodes != l.Episodes:
+		s.made.miss(1, "in env %d the models have seen %d episodes, there were %d.", "search/unknown: Over in unknown.go", n, got.Episodes, l.Episodes)
+	case !agree(got.Said, l.Said, sameModel):
+		s.made.miss(math.Abs(got.Said-l.Said), "in env %d, at step %d of episode %d, the models made while playing are taken to have predicted what the "+
+			"others did by %.4f nats a step; by what each did in the steps that the agent saw it is %.4f.",
+			"search/unknown: watch in unknown.go (whose steps), look, weigh and see in model.go (how likely each is)", n, v.StepsOf(n), l.Episodes,
+			got.Said, l.Said)
+	case !agree(got.Others, l.Others, sameModel):
+		s.made.miss(math.Abs(got.Others-l.Others), "in env %d, at step %d of episode %d, what was read is taken to have predicted what the others did by "+
+			"%.4f nats a step; by what was expected of each before it acted it is %.4f.",
+			"search/unknown: See in unknown.go (what is expected), see in model.go", n, v.StepsOf(n), l.Episodes, got.Others, l.Others)
+	}
+	for j, a := range s.others {
+		seat := l.seat[a]
+		if !l.before.Alive(seat) {
+			continue
+		}
+		s.made.rows++
+		want := l.Expected(l.before, seat, l.seat[s.me], j)
+		at, far := 0, 0.
+		for k, x := range got.Expected[j] {
+			if d := math.Abs(x - want[k]); d > far {
+				at, far = k, d
+			}
+		}
+		s.plan.Model = max(s.plan.Model, far) // DEBUG
+		if far > sameModel {
+			s.made.miss(far, "in env %d, at step %d of episode %d, the model of agent %d that is made while playing has it play %s with a probability of "+
+				"%.4f; what that agent has done so far makes it %.4f.", "search/unknown: in model.go look (what holds of a situation), gradient and learn "+
+				"(how log-odds move), multiply (after it, what shares are made of); last and learn's stream in Over of unknown.go",
+				n, v.StepsOf(n), l.Episodes, a, s.name(int32(at)), got.Expected[j][at], want[at])
+		}
+	}
+}
+
+// drawn holds a policy that was planned against the definition, and an action against the policy that was to act.
+func (s *Study) drawn(v *rollout.View, n int, ready bool) {
+	p, l, step := s.plan, s.plan.lives[n], v.StepOf(n)
+	const next = "mind/hop: Play in answers.go"
+	policy, whose := v.TargetAt(step), "the search's"
+	if ready {
+		policy, whose = p.Policy(n), "the plan's against models made while playing"
+	}
+	salt, u, ok := lastDraws(p.from[n], *v.Rand(n))
+	s.acts.rows++
+	if want := rng.Pick(policy, u); !ok || v.Action[step] != want {
+		s.acts.miss(1, "in env %d, at step %d of episode %d, the policy that is to act is %s, and %s is drawn from it; it plays %s.", next,
+			n, v.StepsOf(n), l.Episodes, whose, s.name(want), s.name(v.Action[step]))
+	}
+	if !ready || s.made.bad+s.acts.bad+s.ready.bad > 0 || len(p.far) >= mostPlans {
+		return
+	}
+	want := l.Improve(v.TargetAt(step), l.before, l.seat, int(s.me), salt)
+	at, far := 0, 0.
+	for k, x := range policy {
+		if d := math.Abs(float64(x) - want.Policy[k]); !(d <= far) {
+			at, far = k, d
+		}
+	}
+	if p.far = append(p.far, far); far > samePolicy && p.says == "" {
+		p.says = fmt.Sprintf("in env %d, at step %d of episode %d, the plan plays %s with a probability of %.4f, where the search gives it %.4f; "+
+			"by the same futures it is to be %.4f.", n, v.StepsOf(n), l.Episodes, s.name(int32(at)), policy[at], v.TargetAt(step)[at], want.Policy[at])
+	}
+}
+
+// lastDraws returns the last two numbers that a stream gave between two of its positions: what futures are named
+// by, and what an action is drawn with.
+func lastDraws(from, to rng.Rand) (salt uint64, u float32, ok bool) {
+	last, but := from, from
+	for i := range mostDraws {
+		if from == to {
+			return but.Uint64(), last.Float32(), i > 0
+		}
+		but, last = last, from
+		from.Uint64()
+	}
+	return 0, 0, false
+}
+
+// plans returns what is to be said of the policies that were planned: nothing unless more of them are others than
+// futures that fell on the other side can explain.
+func (s *Study) plans() *tally {
+	t := &tally{}
+	if s.plan == nil {
+		return t
+	}
+	fmt.Println("DEBUG", s.me, s.plan.Model, s.plan.far, s.plan.lives[0].Episodes, s.plan.lives[0].Said, s.plan.lives[0].Others, s.acts.rows) // DEBUG
+	bad := 0
+	for _, x := range s.plan.far {
+		if t.rows++; !(x <= samePolicy) {
+			bad++
+			t.far = max(t.far, x)
+		}
+	}
+	if float64(bad) > 1+otherFuture*float64(t.rows) {
+		t.bad, t.says = bad, fmt.Sprintf("%s %d of %d policies differ, more than futures can that fall on the other side of a share.", s.plan.says, bad, t.rows)
+		t.next = "search/unknown: in unknown.go play (futures, the same for scripts and actions), follow and best (the best script), " +
+			"advantage (James and Stein's pull), Improve (what is added for the script's own action)"
+	}
+	return t
+}
