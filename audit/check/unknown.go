@@ -20,8 +20,8 @@ type planned struct {
 	lives []*lived   // [N]
 	from  []rng.Rand // [N] where the agent's streams were before it acted
 	far   []float64  // by how much policies differ from the definition's, of every decision that was asked about
+	moved int        // policies of which that may be asked
 	says  string     // what is to be said of the first that differs
-	Model float64    // DEBUG
 }
 
 // lived is one life: what is known in it, by the definition, and its last decision.
@@ -37,10 +37,12 @@ type lived struct {
 // How plans are compared. The models are float32 and learn for a life: now and then a draw falls on the
 // other side of a share in float64, and that future is another one.
 const (
-	mostPlans   = 40      // that are made again, of an agent
-	sameModel   = 2e-3    // probabilities, and nats a step
-	samePolicy  = 0.02    // probabilities of a policy
-	otherFuture = 0.15    // share of decisions in which another future may make a policy another one
+	fewEpisodes = 12      // of every life but the first that are followed
+	everyPlan   = 7       // of so many plans one is made again,
+	mostPlans   = 24      // so many of an agent
+	sameModel   = 1e-3    // probabilities, and nats a step
+	samePolicy  = 0.01    // probabilities of a policy
+	otherFuture = 0.05    // share of decisions in which another future may make a policy another one
 	mostDraws   = 1 << 14 // from an agent's stream in a decision
 )
 
@@ -99,15 +101,19 @@ func (l *lived) watch(v *rollout.View, n int) {
 	}
 }
 
+// follows reports whether life n is still followed.
+func (p *planned) follows(n int) bool { return n == 0 || p.lives[n].Episodes < fewEpisodes }
+
 // Ended takes in what an episode earned, for models that are made while playing.
 func (s *Study) Ended(v *rollout.View, n int) {
 	if s.plan == nil {
 		return
 	}
-	l := s.plan.lives[n]
-	l.watch(v, n)
-	l.acted = false
-	l.Over(v.EarnedOf(n))
+	if l := s.plan.lives[n]; s.plan.follows(n) {
+		l.watch(v, n)
+		l.acted = false
+		l.Over(v.EarnedOf(n))
+	}
 }
 
 // modelled holds what is known of the others, and what is planned by it, against the definition, and
@@ -116,7 +122,21 @@ func (s *Study) modelled(b learner.Believing, v *rollout.View, n int) (moved boo
 	if s.plan == nil {
 		return false
 	}
-	l, p := s.plan.lives[n], s.plan
+	ready := s.plan.Ready(n)
+	if s.plan.follows(n) {
+		s.plan.lives[n].decide(b, v, n)
+		s.known(v, n)
+		ready = s.due(n)
+	}
+	if !s.Plans(n) {
+		return false
+	}
+	s.drawn(v, n, ready)
+	return ready
+}
+
+// decide takes in a decision.
+func (l *lived) decide(b learner.Believing, v *rollout.View, n int) {
 	if v.Start[v.Moment(v.T, n)] {
 		l.acted = false
 	}
@@ -126,24 +146,27 @@ func (s *Study) modelled(b learner.Believing, v *rollout.View, n int) (moved boo
 	for a := range l.seat {
 		l.seat[a] = v.SeatAt(v.Slot(agent.ID(a), v.T, n))
 	}
-	for j := range s.others {
+	for j := range b.Others() {
 		probs := make([]float64, v.Actions)
 		b.Read(probs, n, j)
 		l.held = append(l.held, probs)
 	}
-	s.known(v, n)
-	const next = "search/unknown: Ready in unknown.go"
-	ready, sure := l.Ready(), l.Episodes < 5 || math.Abs(l.Said-l.Others+.05) > sameModel
-	if s.ready.rows++; sure && ready != p.Ready(n) && s.made.bad == 0 {
-		s.ready.miss(1, "in env %d, after %d episodes in which the models predicted %.3f nats a step and what was read %.3f, there is a plan: %v. "+
-			"There is to be one from the fifth episode on, where the models are no more than .05 behind: %v.", next, n, l.Episodes, l.Said, l.Others,
-			p.Ready(n), ready)
+}
+
+// due reports whether there is to be a plan, and holds whether there is one against it.
+func (s *Study) due(n int) bool {
+	l := s.plan.lives[n]
+	got, want := s.plan.Ready(n), l.Ready()
+	if l.Episodes >= 5 && math.Abs(l.Said-l.Others+.05) < sameModel {
+		return got // either is right
 	}
-	if !s.Plans(n) {
-		return false
+	if s.ready.rows++; got != want {
+		there := map[bool]string{true: "there is a plan", false: "there is no plan"}
+		s.ready.miss(1, "in env %d, after %d episodes in which models made while playing predicted the others by %.3f nats a step and what was read by "+
+			"%.3f, %s; there is to be one from the fifth episode on, where the models are no more than .05 behind.", "search/unknown: Ready in unknown.go",
+			n, l.Episodes, l.Said, l.Others, there[got])
 	}
-	s.drawn(v, n, ready)
-	return ready
+	return want
 }
 
 // known holds what the models expect, and how well they are said to predict, against the definition.
@@ -176,7 +199,6 @@ func (s *Study) known(v *rollout.View, n int) {
 				at, far = k, d
 			}
 		}
-		s.plan.Model = max(s.plan.Model, far) // DEBUG
 		if far > sameModel {
 			s.made.miss(far, "in env %d, at step %d of episode %d, the model of agent %d that is made while playing has it play %s with a probability of "+
 				"%.4f; what that agent has done so far makes it %.4f.", "search/unknown: in model.go look (what holds of a situation), gradient and learn "+
@@ -200,7 +222,10 @@ func (s *Study) drawn(v *rollout.View, n int, ready bool) {
 		s.acts.miss(1, "in env %d, at step %d of episode %d, the policy that is to act is %s, and %s is drawn from it; it plays %s.", next,
 			n, v.StepsOf(n), l.Episodes, whose, s.name(want), s.name(v.Action[step]))
 	}
-	if !ready || s.made.bad+s.acts.bad+s.ready.bad > 0 || len(p.far) >= mostPlans {
+	if !ready || !p.follows(n) || s.made.bad+s.acts.bad+s.ready.bad > 0 {
+		return
+	}
+	if p.moved++; p.moved%everyPlan != 1 || len(p.far) >= mostPlans {
 		return
 	}
 	want := l.Improve(v.TargetAt(step), l.before, l.seat, int(s.me), salt)
@@ -237,7 +262,6 @@ func (s *Study) plans() *tally {
 	if s.plan == nil {
 		return t
 	}
-	fmt.Println("DEBUG", s.me, s.plan.Model, s.plan.far, s.plan.lives[0].Episodes, s.plan.lives[0].Said, s.plan.lives[0].Others, s.acts.rows) // DEBUG
 	bad := 0
 	for _, x := range s.plan.far {
 		if t.rows++; !(x <= samePolicy) {
