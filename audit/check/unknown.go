@@ -20,7 +20,8 @@ type planned struct {
 	lives []*lived   // [N]
 	from  []rng.Rand // [N] where the agent's streams were before it acted
 	far   []float64  // by how much policies differ from the definition's, of every decision that was asked about
-	moved int        // policies of which that may be asked
+	moved int        // policies of which that may be asked,
+	idle  int        // and decisions without a plan
 	says  string     // what is to be said of the first that differs
 }
 
@@ -41,7 +42,7 @@ const (
 	everyPlan   = 7       // of so many plans one is made again,
 	mostPlans   = 24      // so many of an agent
 	sameModel   = 1e-3    // probabilities, and nats a step
-	samePolicy  = 0.01    // probabilities of a policy
+	samePolicy  = 0.01    // nats of a policy
 	otherFuture = 0.05    // share of decisions in which another future may make a policy another one
 	mostDraws   = 1 << 14 // from an agent's stream in a decision
 )
@@ -162,9 +163,9 @@ func (s *Study) due(n int) bool {
 	}
 	if s.ready.rows++; got != want {
 		there := map[bool]string{true: "there is a plan", false: "there is no plan"}
-		s.ready.miss(1, "in env %d, after %d episodes in which models made while playing predicted the others by %.3f nats a step and what was read by "+
-			"%.3f, %s; there is to be one from the fifth episode on, where the models are no more than .05 behind.", "search/unknown: Ready in unknown.go",
-			n, l.Episodes, l.Said, l.Others, there[got])
+		s.ready.miss(1, "in env %d, after %d episodes in which models made while playing predicted the others by %.3f nats a step and what was "+
+			"read by %.3f, %s; there is to be one from the fifth episode on, where the models are no more than .05 behind.",
+			"search/unknown: Ready in unknown.go", n, l.Episodes, l.Said, l.Others, there[got])
 	}
 	return want
 }
@@ -172,19 +173,19 @@ func (s *Study) due(n int) bool {
 // known holds what the models expect, and how well they are said to predict, against the definition.
 func (s *Study) known(v *rollout.View, n int) {
 	l, got := s.plan.lives[n], s.plan.Holds(v, n)
+	when := fmt.Sprintf("in env %d, at step %d of episode %d", n, v.StepsOf(n), l.Episodes)
 	s.made.rows++
 	switch {
 	case got.Episodes != l.Episodes:
-		s.made.miss(1, "in env %d the models have seen %d episodes, there were %d.", "search/unknown: Over in unknown.go", n, got.Episodes, l.Episodes)
+		s.made.miss(1, "%s, models made while playing have seen %d episodes.", "search/unknown: Over in unknown.go", when, got.Episodes)
 	case !agree(got.Said, l.Said, sameModel):
-		s.made.miss(math.Abs(got.Said-l.Said), "in env %d, at step %d of episode %d, the models made while playing are taken to have predicted what the "+
-			"others did by %.4f nats a step; by what each did in the steps that the agent saw it is %.4f.",
-			"search/unknown: watch in unknown.go (whose steps), look, weigh and see in model.go (how likely each is)", n, v.StepsOf(n), l.Episodes,
-			got.Said, l.Said)
+		s.made.miss(math.Abs(got.Said-l.Said), "%s, models made while playing are taken to have predicted what the others did by %.4f nats a step; "+
+			"by what each did in the steps that the agent was there to see it is %.4f.",
+			"search/unknown: watch in unknown.go (whose steps), look, weigh and see in model.go (how likely each is)", when, got.Said, l.Said)
 	case !agree(got.Others, l.Others, sameModel):
-		s.made.miss(math.Abs(got.Others-l.Others), "in env %d, at step %d of episode %d, what was read is taken to have predicted what the others did by "+
-			"%.4f nats a step; by what was expected of each before it acted it is %.4f.",
-			"search/unknown: See in unknown.go (what is expected), see in model.go", n, v.StepsOf(n), l.Episodes, got.Others, l.Others)
+		s.made.miss(math.Abs(got.Others-l.Others), "%s, what was read is taken to have predicted what the others did by %.4f nats a step; by what "+
+			"was expected of each before it acted it is %.4f.",
+			"search/unknown: See in unknown.go (what is expected), see in model.go", when, got.Others, l.Others)
 	}
 	for j, a := range s.others {
 		seat := l.seat[a]
@@ -193,25 +194,28 @@ func (s *Study) known(v *rollout.View, n int) {
 		}
 		s.made.rows++
 		want := l.Expected(l.before, seat, l.seat[s.me], j)
-		at, far := 0, 0.
-		for k, x := range got.Expected[j] {
-			if d := math.Abs(x - want[k]); d > far {
-				at, far = k, d
-			}
-		}
-		if far > sameModel {
-			s.made.miss(far, "in env %d, at step %d of episode %d, the model of agent %d that is made while playing has it play %s with a probability of "+
-				"%.4f; what that agent has done so far makes it %.4f.", "search/unknown: in model.go look (what holds of a situation), gradient and learn "+
-				"(how log-odds move), multiply (after it, what shares are made of); last and learn's stream in Over of unknown.go",
-				n, v.StepsOf(n), l.Episodes, a, s.name(int32(at)), got.Expected[j][at], want[at])
+		if at, far := farthest(got.Expected[j], want); !(far <= sameModel) {
+			s.made.miss(far, "%s, the model of agent %d that is made while playing has it play %s with a probability of %.4f; what the others have "+
+				"done so far makes it %.4f.", "search/unknown: in model.go look (what holds of a situation), gradient and learn (how log-odds "+
+				"move), multiply (after it: what shares are made of); in unknown.go Over (how the last episode went)",
+				when, a, s.name(int32(at)), got.Expected[j][at], want[at])
 		}
 	}
 }
 
-// drawn holds a policy that was planned against the definition, and an action against the policy that was to act.
+// farthest returns where two lists differ most, and by how much; by no number at all counts as most.
+func farthest(got, want []float64) (at int, far float64) {
+	for k, x := range got {
+		if d := math.Abs(x - want[k]); !(d <= far) {
+			at, far = k, d
+		}
+	}
+	return at, far
+}
+
+// drawn holds an action against the policy that was to act, and plans against the definition.
 func (s *Study) drawn(v *rollout.View, n int, ready bool) {
-	p, l, step := s.plan, s.plan.lives[n], v.StepOf(n)
-	const next = "mind/hop: Play in answers.go"
+	p, step := s.plan, v.StepOf(n)
 	policy, whose := v.TargetAt(step), "the search's"
 	if ready {
 		policy, whose = p.Policy(n), "the plan's against models made while playing"
@@ -219,25 +223,35 @@ func (s *Study) drawn(v *rollout.View, n int, ready bool) {
 	salt, u, ok := lastDraws(p.from[n], *v.Rand(n))
 	s.acts.rows++
 	if want := rng.Pick(policy, u); !ok || v.Action[step] != want {
-		s.acts.miss(1, "in env %d, at step %d of episode %d, the policy that is to act is %s, and %s is drawn from it; it plays %s.", next,
-			n, v.StepsOf(n), l.Episodes, whose, s.name(want), s.name(v.Action[step]))
+		s.acts.miss(1, "in env %d, at step %d, the policy that is to act is %s: with the last number of the agent's stream %s is drawn from it; "+
+			"it plays %s.", "mind/hop: Play in answers.go", n, v.StepsOf(n), whose, s.name(want), s.name(v.Action[step]))
 	}
-	if !ready || !p.follows(n) || s.made.bad+s.acts.bad+s.ready.bad > 0 {
+	if !p.follows(n) || s.made.bad+s.acts.bad+s.ready.bad > 0 || len(p.far) >= mostPlans {
 		return
 	}
-	if p.moved++; p.moved%everyPlan != 1 || len(p.far) >= mostPlans {
-		return
-	}
-	want := l.Improve(v.TargetAt(step), l.before, l.seat, int(s.me), salt)
-	at, far := 0, 0.
-	for k, x := range policy {
-		if d := math.Abs(float64(x) - want.Policy[k]); !(d <= far) {
-			at, far = k, d
+	if ready {
+		if p.moved++; p.moved%everyPlan == 1 {
+			s.replan(v, n, policy, salt)
 		}
+	} else if p.idle++; p.idle%(everyPlan*everyPlan) == 0 { // what it would have planned
+		aside := v.Fork(v.Rollout, 0)
+		r := *aside.Rand(n)
+		s.replan(v, n, p.Improve(v.TargetAt(step), aside, n), r.Uint64())
 	}
-	if p.far = append(p.far, far); far > samePolicy && p.says == "" {
-		p.says = fmt.Sprintf("in env %d, at step %d of episode %d, the plan plays %s with a probability of %.4f, where the search gives it %.4f; "+
-			"by the same futures it is to be %.4f.", n, v.StepsOf(n), l.Episodes, s.name(int32(at)), policy[at], v.TargetAt(step)[at], want.Policy[at])
+}
+
+// replan plans again, in the futures of that name, and compares log-odds.
+func (s *Study) replan(v *rollout.View, n int, policy []float32, salt uint64) {
+	p, l, given := s.plan, s.plan.lives[n], v.TargetAt(v.StepOf(n))
+	plan := l.Improve(given, l.before, l.seat, int(s.me), salt)
+	got, want := make([]float64, len(policy)), make([]float64, len(policy))
+	for k, x := range policy {
+		got[k], want[k] = math.Log(max(float64(x), 1e-12)), math.Log(max(plan[k], 1e-12))
+	}
+	at, far := farthest(got, want)
+	if p.far = append(p.far, far); !(far <= samePolicy) && p.says == "" {
+		p.says = fmt.Sprintf("in env %d, at step %d of episode %d, the plan gives %s a probability of %.5f, the search %.5f; in the same futures it "+
+			"comes to %.5f.", n, v.StepsOf(n), l.Episodes, s.name(int32(at)), policy[at], given[at], plan[at])
 	}
 }
 
@@ -270,7 +284,8 @@ func (s *Study) plans() *tally {
 		}
 	}
 	if float64(bad) > 1+otherFuture*float64(t.rows) {
-		t.bad, t.says = bad, fmt.Sprintf("%s %d of %d policies differ, more than futures can that fall on the other side of a share.", s.plan.says, bad, t.rows)
+		t.bad, t.says = bad, fmt.Sprintf("%s %d of %d policies differ, more than by futures that fell on the other side of a share in float32.",
+			s.plan.says, bad, t.rows)
 		t.next = "search/unknown: in unknown.go play (futures, the same for scripts and actions), follow and best (the best script), " +
 			"advantage (James and Stein's pull), Improve (what is added for the script's own action)"
 	}

@@ -237,27 +237,14 @@ func (u *Unknown) Over(earned float64) {
 // 0.05 nats a step worse than the reader.
 func (u *Unknown) Ready() bool { return u.Episodes >= 5 && u.Said-u.Others > -0.05 }
 
-// Planned is what a plan makes of a policy.
-type Planned struct {
-	Policy []float64
-	Script int // that did best
-	Legal  []bool
-	Range  float64 // between what the best and the worst future earned
-}
-
 // Improve returns the policy that a plan makes of the given one, for who sits where seat says, the agent own on its own
 // seat: each script in 8 futures, the two best in 32; then, in the same ones, each action before the best script.
-func (u *Unknown) Improve(given []float32, st game.State, seat []game.Seat, own int, salt uint64) Planned {
+func (u *Unknown) Improve(given []float32, st game.State, seat []game.Seat, own int, salt uint64) []float64 {
 	const few, many = 8, 32
-	earned, mean, most, least := make([][]float64, len(u.scripts)), make([]float64, len(u.scripts)), math.Inf(-1), math.Inf(1)
-	play := func(act int32, s, f int) float64 {
-		x := u.play(st, seat, own, act, u.scripts[s], salt, f)
-		most, least = max(most, x), min(least, x)
-		return x
-	}
+	earned, mean := make([][]float64, len(u.scripts)), make([]float64, len(u.scripts))
 	follow := func(s, upTo int) {
 		for f := len(earned[s]); f < upTo; f++ {
-			earned[s] = append(earned[s], play(game.NoAction, s, f))
+			earned[s] = append(earned[s], u.play(st, seat, own, game.NoAction, u.scripts[s], salt, f))
 			mean[s] += (earned[s][f] - mean[s]) / float64(f+1) // so that equal ones stay equal
 		}
 	}
@@ -278,18 +265,19 @@ func (u *Unknown) Improve(given []float32, st game.State, seat []game.Seat, own 
 			follow(s, many)
 		}
 	}
-	out := Planned{Script: best(many), Policy: make([]float64, u.actions), Legal: make([]bool, u.actions)}
+	script := u.scripts[best(many)]
+	followed := earned[best(many)]
 	r := rng.Raw(salt, 1)
-	follows := u.scripts[out.Script].Act(st, seat[own], &r)
-	st.Legal(seat[own], out.Legal)
-	sum := 0.
-	for a, ok := range out.Legal {
+	follows := script.Act(st, seat[own], &r)
+	legal, policy, sum := make([]bool, u.actions), make([]float64, u.actions), 0.
+	st.Legal(seat[own], legal)
+	for a, ok := range legal {
 		if !ok {
 			continue
 		}
-		var ahead []float64
-		for f, x := range earned[out.Script] {
-			ahead = append(ahead, play(int32(a), out.Script, f)-x)
+		ahead := make([]float64, many)
+		for f := range ahead {
+			ahead[f] = u.play(st, seat, own, int32(a), script, salt, f) - followed[f]
 		}
 		odds := 12 * stein(ahead)
 		if int32(a) == follows {
@@ -298,14 +286,13 @@ func (u *Unknown) Improve(given []float32, st game.State, seat []game.Seat, own 
 		if len(given) > 0 {
 			odds += math.Log(float64(given[a]) + 0.02)
 		}
-		out.Policy[a] = math.Exp(odds)
-		sum += out.Policy[a]
+		policy[a] = math.Exp(odds)
+		sum += policy[a]
 	}
-	for a := range out.Policy {
-		out.Policy[a] /= sum
+	for a := range policy {
+		policy[a] /= sum
 	}
-	out.Range = most - least
-	return out
+	return policy
 }
 
 // stein returns the mean of numbers, pulled to nothing by four of its squared standard errors (James and Stein).
