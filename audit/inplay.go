@@ -57,6 +57,13 @@ func (u *session) plansInPlay() []check.Finding {
 			f.Check += ", in play"
 			out = append(out, f)
 		}
+		if slices.ContainsFunc(p.studies, (*checks.Study).Unplanned) {
+			out = append(out, check.Finding{
+				Step: 4, Check: "plans against somebody unknown", Module: "planner", Unit: "share of decisions", Status: check.NotAsked,
+				Says: fmt.Sprintf("In %d windows there were too few decisions that are not a script's for every agent's plans to be looked at.",
+					playWindows),
+			})
+		}
 	}
 	return out
 }

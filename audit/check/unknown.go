@@ -41,7 +41,7 @@ const (
 	fewEpisodes = 12      // of every life but the first that are followed
 	everyPlan   = 7       // of so many plans one is made again,
 	mostPlans   = 24      // so many of an agent
-	sameModel   = 1e-3    // probabilities, and nats a step
+	sameModel   = 2e-4    // probabilities, and nats a step
 	samePolicy  = 0.01    // nats of a policy
 	otherFuture = 0.05    // share of decisions in which another future may make a policy another one
 	mostDraws   = 1 << 14 // from an agent's stream in a decision
@@ -123,17 +123,16 @@ func (s *Study) modelled(b learner.Believing, v *rollout.View, n int) (moved boo
 	if s.plan == nil {
 		return false
 	}
-	ready := s.plan.Ready(n)
 	if s.plan.follows(n) {
 		s.plan.lives[n].decide(b, v, n)
 		s.known(v, n)
-		ready = s.due(n)
+		s.due(n)
 	}
 	if !s.Plans(n) {
 		return false
 	}
-	s.drawn(v, n, ready)
-	return ready
+	s.drawn(v, n)
+	return s.plan.Ready(n)
 }
 
 // decide takes in a decision.
@@ -154,12 +153,12 @@ func (l *lived) decide(b learner.Believing, v *rollout.View, n int) {
 	}
 }
 
-// due reports whether there is to be a plan, and holds whether there is one against it.
-func (s *Study) due(n int) bool {
+// due holds whether there is a plan against whether there is to be one.
+func (s *Study) due(n int) {
 	l := s.plan.lives[n]
 	got, want := s.plan.Ready(n), l.Ready()
-	if l.Episodes >= 5 && math.Abs(l.Said-l.Others+.05) < sameModel {
-		return got // either is right
+	if s.made.bad > 0 || l.Episodes >= 5 && math.Abs(l.Said-l.Others+.05) < sameModel {
+		return // it follows from another fault, or either is right
 	}
 	if s.ready.rows++; got != want {
 		there := map[bool]string{true: "there is a plan", false: "there is no plan"}
@@ -167,7 +166,6 @@ func (s *Study) due(n int) bool {
 			"read by %.3f, %s; there is to be one from the fifth episode on, where the models are no more than .05 behind.",
 			"search/unknown: Ready in unknown.go", n, l.Episodes, l.Said, l.Others, there[got])
 	}
-	return want
 }
 
 // known holds what the models expect, and how well they are said to predict, against the definition.
@@ -214,8 +212,8 @@ func farthest(got, want []float64) (at int, far float64) {
 }
 
 // drawn holds an action against the policy that was to act, and plans against the definition.
-func (s *Study) drawn(v *rollout.View, n int, ready bool) {
-	p, step := s.plan, v.StepOf(n)
+func (s *Study) drawn(v *rollout.View, n int) {
+	p, step, ready := s.plan, v.StepOf(n), s.plan.Ready(n)
 	policy, whose := v.TargetAt(step), "the search's"
 	if ready {
 		policy, whose = p.Policy(n), "the plan's against models made while playing"
@@ -267,6 +265,11 @@ func lastDraws(from, to rng.Rand) (salt uint64, u float32, ok bool) {
 		from.Uint64()
 	}
 	return 0, 0, false
+}
+
+// Unplanned reports whether there may be plans against somebody unknown, of which none could be looked at.
+func (s *Study) Unplanned() bool {
+	return s.plan != nil && len(s.plan.far)+s.made.bad+s.ready.bad+s.acts.bad == 0
 }
 
 // plans returns what is to be said of the policies that were planned: nothing unless more of them are others than

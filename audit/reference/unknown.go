@@ -269,7 +269,7 @@ func (u *Unknown) Improve(given []float32, st game.State, seat []game.Seat, own 
 	followed := earned[best(many)]
 	r := rng.Raw(salt, 1)
 	follows := script.Act(st, seat[own], &r)
-	legal, policy, sum := make([]bool, u.actions), make([]float64, u.actions), 0.
+	legal, policy, most, sum := make([]bool, u.actions), make([]float64, u.actions), math.Inf(-1), 0.
 	st.Legal(seat[own], legal)
 	for a, ok := range legal {
 		if !ok {
@@ -286,8 +286,13 @@ func (u *Unknown) Improve(given []float32, st game.State, seat []game.Seat, own 
 		if len(given) > 0 {
 			odds += math.Log(float64(given[a]) + 0.02)
 		}
-		policy[a] = math.Exp(odds)
-		sum += policy[a]
+		policy[a], most = odds, max(most, odds)
+	}
+	for a, ok := range legal {
+		if ok {
+			policy[a] = math.Exp(policy[a] - most)
+			sum += policy[a]
+		}
 	}
 	for a := range policy {
 		policy[a] /= sum
