@@ -22,7 +22,7 @@ import (
 	"github.com/hop-marl/hop/search/unknown"
 )
 
-// stranger plans against somebody unknown, as HOP does: its search's policy is even, and the reader knows nothing.
+// stranger plans against somebody unknown, as HOP does: its search's policy is even, and the reader knows little.
 type stranger struct {
 	plan *unknown.Plan
 	s    *Study
@@ -38,7 +38,7 @@ func (p *stranger) Read(dst []float64, _, j int) []float64 {
 	for k := range dst {
 		dst[k] = 1 / float64(len(dst))
 	}
-	if j == 0 && p.slip != "" { // so that it matters whose it is
+	if j == 0 { // it matters whose it is
 		dst[0], dst[1] = dst[0]/2, dst[1]+dst[0]/2
 	}
 	return nil
@@ -51,7 +51,7 @@ func (p *stranger) Act(v *rollout.View, envs []int32) {
 		step := v.StepOf(n)
 		game.Spread(v.TargetAt(step), v.LegalAt(v.SlotOf(n)))
 		v.Action[step] = game.Sample(v.TargetAt(step), v.Rand(n))
-		if p.slip != "it looks away" || v.StepsOf(n) != 2 {
+		if p.slip != "it looks away" || v.StepsOf(n) != 2 || p.plan.Ready(n) {
 			p.plan.See(v, n, p)
 		}
 		ready := p.plan.Ready(n)
@@ -62,7 +62,7 @@ func (p *stranger) Act(v *rollout.View, envs []int32) {
 			given, policy := v.TargetAt(step), v.TargetAt(step)
 			if p.slip == "its plan forgets the policy" {
 				given = make([]float32, len(given))
-				given[len(given)-1] = 1
+				given[0] = 1
 			}
 			if improved := p.plan.Improve(given, v, n); p.slip != "its plan does not act" {
 				policy = improved
