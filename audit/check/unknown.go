@@ -177,12 +177,12 @@ func (s *Study) known(v *rollout.View, n int) {
 	case got.Episodes != l.Episodes:
 		s.made.miss(1, "%s, models made while playing have seen %d episodes.", "search/unknown: Over in unknown.go", when, got.Episodes)
 	case !agree(got.Said, l.Said, sameModel):
-		s.made.miss(math.Abs(got.Said-l.Said), "%s, models made while playing are taken to have predicted what the others did by %.4f nats a step; "+
-			"by what each did in the steps that the agent was there to see it is %.4f.",
+		s.made.miss(math.Abs(got.Said-l.Said), "%s, models made while playing are taken to have predicted what the others did by %.4f nats a "+
+			"step; by what each did in the steps that the agent was there to see it is %.4f.",
 			"search/unknown: watch in unknown.go (whose steps), look, weigh and see in model.go (how likely each is)", when, got.Said, l.Said)
 	case !agree(got.Others, l.Others, sameModel):
-		s.made.miss(math.Abs(got.Others-l.Others), "%s, what was read is taken to have predicted what the others did by %.4f nats a step; by what "+
-			"was expected of each before it acted it is %.4f.",
+		s.made.miss(math.Abs(got.Others-l.Others), "%s, what was read is taken to have predicted what the others did by %.4f nats a step; by "+
+			"what was expected of each before it acted it is %.4f.",
 			"search/unknown: See in unknown.go (what is expected), see in model.go", when, got.Others, l.Others)
 	}
 	for j, a := range s.others {
@@ -248,8 +248,8 @@ func (s *Study) replan(v *rollout.View, n int, policy []float32, salt uint64) {
 	}
 	at, far := farthest(got, want)
 	if p.far = append(p.far, far); !(far <= samePolicy) && p.says == "" {
-		p.says = fmt.Sprintf("in env %d, at step %d of episode %d, the plan gives %s a probability of %.5f, the search %.5f; in the same futures it "+
-			"comes to %.5f.", n, v.StepsOf(n), l.Episodes, s.name(int32(at)), policy[at], given[at], plan[at])
+		p.says = fmt.Sprintf("in env %d, at step %d of episode %d, the plan gives %s a probability of %.5f, the search %.5f; in the same "+
+			"futures it comes to %.5f.", n, v.StepsOf(n), l.Episodes, s.name(int32(at)), policy[at], given[at], plan[at])
 	}
 }
 
