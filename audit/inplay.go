@@ -117,7 +117,12 @@ func (p *inPlay) make(i int, t *tap, unknown bool) (m made, err error) {
 }
 
 // play plays what mind i has learnt.
-func (p *inPlay) play(i int, t *tap) error {
+func (p *inPlay) play(i int, t *tap) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("it panics: %v", x)
+		}
+	}()
 	u := p.u
 	m, err := p.make(i, t, true)
 	if err != nil {

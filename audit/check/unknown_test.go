@@ -29,6 +29,8 @@ type stranger struct {
 	slip string
 }
 
+const watches = "it is a script's turn"
+
 func (p *stranger) Plan() *unknown.Plan                   { return p.plan }
 func (p *stranger) Others() []agent.ID                    { return p.s.others }
 func (p *stranger) Believes(int, int) (b learner.Belief)  { return b }
@@ -58,7 +60,7 @@ func (p *stranger) Act(v *rollout.View, envs []int32) {
 		if p.slip == "it plans from the first step on" {
 			ready = true
 		}
-		if ready {
+		if ready && p.slip != watches {
 			given, policy := v.TargetAt(step), v.TargetAt(step)
 			if p.slip == "its plan forgets the policy" {
 				given = make([]float32, len(given))
@@ -92,6 +94,9 @@ func live(t *testing.T, g game.Game, text, slip string, steps int) []check.Findi
 		t.Fatalf("no plan: %v", err)
 	}
 	p := &stranger{plan, s, slip}
+	if slip == watches {
+		s.guard.now[0].Answer, s.guard.now[1].Answer = 1, 1
+	}
 	if err := s.Unknown(p, g, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +151,17 @@ func TestPlansAgainstSomebodyUnknownAreTheirDefinition(t *testing.T) {
 				t.Errorf("asked were %v, want four questions", rows)
 			}
 		})
+	}
+}
+
+// So are those of lives that are longer than what is kept of them, and than what is learnt from at a time.
+func TestModelsOfLongLivesAreTheirDefinition(t *testing.T) {
+	c := matrix.Default()
+	c.Rounds = 150
+	for _, f := range live(t, built(matrix.New(c)), "noisy(tft,.2)", watches, 4500) {
+		if f.Status != check.Pass || f.Rows < 4500 {
+			t.Errorf("%s, %s, of %d: %s", f.Module, f.Check, f.Rows, f.Says)
+		}
 	}
 }
 
