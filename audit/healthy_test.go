@@ -10,7 +10,8 @@ import (
 	"github.com/hop-marl/hop/audit"
 	checks "github.com/hop-marl/hop/audit/check"
 	"github.com/hop-marl/hop/game/frame"
-	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/game/stranger"
 	"github.com/hop-marl/hop/model/moa"
 	"github.com/hop-marl/hop/model/sequence"
 	"github.com/hop-marl/hop/num/check"
@@ -18,6 +19,7 @@ import (
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
@@ -52,6 +54,11 @@ var healthy = []struct {
 	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}},
 	// Several agents with one network, who read their co-players over lives and plan in play, on the true rules.
 	{"hop+", 25, []string{"search.dynamics=rules", "models.world=", "moa.hidden=[16,16]"}},
+	// The same where there is no board: what co-players do then depends on what was played.
+	{"hop+", 26, []string{
+		"search.dynamics=rules", "models.world=", "moa.hidden=[16,16]", "moa.frame=board", "game.name=matrix", "game.rounds=10",
+		"game.memory=true", "actor.frame=board", "actor.turn=false", "actor.unordered=false", "actor.distances=false",
+	}},
 }
 
 // slow are the seeds of healthy runs that take longest: CI asks for them with -all.
@@ -71,7 +78,7 @@ func TestHealthyRunsPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sets := h.sets
 			if h.preset == "hop+" {
-				sets = append(slices.Clone(sets), "models.sequence="+reader(t))
+				sets = append(slices.Clone(sets), "models.sequence="+reader(t, load(t, h.preset, !*long, sets...)))
 			}
 			s := load(t, h.preset, !*long, sets...)
 			opt := options(&s)
@@ -109,17 +116,22 @@ func TestHealthyRunsPass(t *testing.T) {
 	}
 }
 
-// reader writes a small sequence model as it was drawn, as hop pretrain leaves it.
-func reader(t *testing.T) string {
+// reader writes a small sequence model of a spec's game as it was drawn, as hop pretrain leaves it.
+func reader(t *testing.T, s spec.Spec) string {
 	t.Helper()
-	g, err := staghunt.New(staghunt.Default())
+	g, err := s.Game.Build()
+	must(t, err)
+	l, err := stranger.Language(g)
 	must(t, err)
 	sp := g.Spec()
 	c := sequence.Config{
 		History: "gru", Across: true, Width: 8, Layers: 1, Heads: 1, Up: 8, Window: 7, Code: 3, Untyped: true, Head: moa.Default(),
 	}
 	c.Head.Hidden = []int{16, 16}
-	in := sequence.Input{Input: moa.NewInput(frame.Layout(sp.Obs), sp.Seats, sp.Actions, 0), Goals: sp.Goals, Kinds: []string{"ns", "nh"}}
+	if _, board := g.New().(script.Field); !board {
+		c.Head.Frame = "board"
+	}
+	in := sequence.Input{Input: moa.NewInput(frame.Layout(sp.Obs), sp.Seats, sp.Actions, 0), Goals: sp.Goals, Kinds: l.Pair[:]}
 	_, p, err := sequence.New(c, in, rng.New(1))
 	must(t, err)
 	for i := range p.W {

@@ -10,6 +10,22 @@ import (
 	"github.com/hop-marl/hop/store/runlog"
 )
 
+// Of a panic it is said where it came from: who called what panics, too.
+func TestWhereAPanicCameFrom(t *testing.T) {
+	calls := func(f func()) (where string) {
+		defer func() {
+			recover()
+			where = panicked()
+		}()
+		f()
+		return ""
+	}
+	if got := calls(func() { var list []int; list[len(t.Name())]++ }); !strings.HasPrefix(got, "audit.TestWhereAPanicCameFrom.func") ||
+		!strings.Contains(got, ", called by audit.TestWhereAPanicCameFrom") {
+		t.Errorf("of an index out of range: %q", got)
+	}
+}
+
 // What bots got in the warm-up is not compared between agents.
 func TestRecordsAreReadWithoutTheWarmUp(t *testing.T) {
 	var rows []runlog.Row

@@ -195,7 +195,8 @@ func (s *Study) known(v *rollout.View, n int) {
 		if at, far := farthest(got.Expected[j], want); !(far <= sameModel) {
 			s.made.miss(far, "%s, the model of agent %d that is made while playing has it play %s with a probability of %.4f; what the others have "+
 				"done so far makes it %.4f.", "search/unknown: in model.go look (what holds of a situation), gradient and learn (how log-odds "+
-				"move), multiply (after it: what shares are made of); in unknown.go Over (how the last episode went)",
+				"move), multiply (after it: what shares are made of); in unknown.go Over (how the last episode went); agent/hop: Play in "+
+				"answers.go (every decision is to be seen)",
 				when, a, s.name(int32(at)), got.Expected[j][at], want[at])
 		}
 	}
@@ -290,7 +291,8 @@ func (s *Study) plans() *tally {
 		t.bad, t.says = bad, fmt.Sprintf("%s %d of %d policies differ, more than by futures that fell on the other side of a share in float32.",
 			s.plan.says, bad, t.rows)
 		t.next = "search/unknown: in unknown.go play (futures, the same for scripts and actions), follow and best (the best script), " +
-			"advantage (James and Stein's pull), Improve (what is added for the script's own action)"
+			"advantage (James and Stein's pull), Improve (what is added for the script's own action); draw in model.go (whom a future meets); " +
+			"agent/hop: Play in answers.go (the policy that is given)"
 	}
 	return t
 }
