@@ -67,7 +67,7 @@ func (u *session) pretrained(f *safetensors.File) error {
 		}
 		if odd != "" {
 			x.Accuse(check.Fault, 1, fmt.Sprintf("The %s does not begin with the weights of %s: %s differs.", b.name, b.dir, odd),
-				"where models are loaded and handed to minds: registry, mind/hop.New")
+				"where models are loaded and handed to minds: registry, agent/hop.New")
 		}
 		u.started = append(u.started, x)
 	}
@@ -123,7 +123,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 	}
 	fail := func(err error) {
 		f := check.Finding{Step: 4, Check: "the world model can be read", Module: "world", Unit: "models", Rows: 1}
-		f.Accuse(check.Fault, 1, fmt.Sprintf("The planners' world model cannot be asked: %v.", err), "mind/hop: Models and rules")
+		f.Accuse(check.Fault, 1, fmt.Sprintf("The planners' world model cannot be asked: %v.", err), "agent/hop: Models and rules")
 		u.world = append(u.world, f)
 	}
 	f, err := probe.Saved(u.taps[slices.IndexFunc(u.taps, func(t *tap) bool { return t.hop != nil })].Mind)

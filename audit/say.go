@@ -50,7 +50,7 @@ func (u *session) findings() []check.Finding {
 			Says: "No imagined window is the one before it.",
 		}, float64(u.again)/float64(u.imagined),
 			fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
-			"mind/imagine: the streams of a window and of a round"))
+			"agent/imagine: the streams of a window and of a round"))
 	}
 	if u.bots.alive > 0 {
 		out = append(out, u.shownBots())
@@ -143,7 +143,7 @@ func (u *session) declared() check.Finding {
 	}
 	for name, who := range missing {
 		f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("%s: %s are meant to be read, but others' %s change nothing that is learnt.",
-			check.Capital(check.Agents(who)), why, name), "what the own network is given when it learns: mind/hop inHindsight, or the mind's Learn")
+			check.Capital(check.Agents(who)), why, name), "what the own network is given when it learns: agent/hop inHindsight, or the mind's Learn")
 	}
 	return f
 }

@@ -128,7 +128,7 @@ func (s *Study) begun(f *safetensors.File, goals *reference.Goals) error {
 				says = fmt.Sprintf(" Its counts begin with %s, they should with %s.", numbers(b.C[j]), numbers(want[n].C[j]))
 			}
 			s.bayes.miss(distance(b.B[j], want[n].B[j], 1e-6), "in env %d agent %d, who is new, is believed to be %s; it should be %s.%s",
-				"mind/hop: prior in kinds.go and Remember; belief: Meet", n, a, numbers(b.B[j]), numbers(want[n].B[j]), says)
+				"agent/hop: prior in kinds.go and Remember; belief: Meet", n, a, numbers(b.B[j]), numbers(want[n].B[j]), says)
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (s *Study) Played(w *learner.Window, f *safetensors.File) error {
 				copy(p.beliefs[n].C[j], b.C[j])
 			} else if distance(b.C[j], p.beliefs[n].C[j], 1e-6) > 0 {
 				s.counts.miss(1, "the counts of agent %d's goals in env %d are %s, they should be %s.",
-					"belief: Over and Seen; mind/hop: EpisodeOver, Outcome and Reached", s.others[j], n, numbers(b.C[j]), numbers(p.beliefs[n].C[j]))
+					"belief: Over and Seen; agent/hop: EpisodeOver, Outcome and Reached", s.others[j], n, numbers(b.C[j]), numbers(p.beliefs[n].C[j]))
 				copy(p.beliefs[n].C[j], b.C[j])
 			}
 		}
@@ -341,7 +341,7 @@ func (x *walk) inferred(t, n, j int, held learner.Belief) {
 			says += " An episode starts there: what was remembered of the one before is not forgotten."
 		}
 	}
-	x.history.miss(distance(held.Mean, mean, 2e-3), "%s", "mind/hop: Observe and lastJoint in latent.go; model/cvae: Infer", says)
+	x.history.miss(distance(held.Mean, mean, 2e-3), "%s", "agent/hop: Observe and lastJoint in latent.go; model/cvae: Infer", says)
 }
 
 // followed is how many predictions are computed again in a window.
@@ -433,7 +433,7 @@ func (x *walk) unexpected(t, n, j, g int, held []learner.Belief, got []float32, 
 				i != j && try(at, j, right, fmt.Sprintf("with what agent %d saw", b))
 		}
 	}
-	x.predict.miss(distance(got, want, 1e-3), "%s", "mind/hop: predictOthers in act.go; model/moa: Predict", says)
+	x.predict.miss(distance(got, want, 1e-3), "%s", "agent/hop: predictOthers in act.go; model/moa: Predict", says)
 }
 
 // believed holds the posterior against Bayes' rule. What a sequence model says of its context
@@ -467,7 +467,7 @@ func (x *walk) believed(t, n int, start bool, held []learner.Belief) {
 			copy(b.B[j], got)
 			continue
 		}
-		x.bayes.miss(distance(got, b.B[j], 1e-4), "%s", "belief: Bayes and Prior; mind/hop: updateBeliefs, startBelief and lastAction in act.go",
+		x.bayes.miss(distance(got, b.B[j], 1e-4), "%s", "belief: Bayes and Prior; agent/hop: updateBeliefs, startBelief and lastAction in act.go",
 			x.unbelievable(t, n, j, start, before, held))
 		copy(b.B[j], got)
 	}
@@ -567,7 +567,7 @@ func (x *walk) written(t, n int, held []learner.Belief) {
 	if x.Study.written.rows++; distance(ro.GoalAt(slot), want, 1e-4) > 0 {
 		x.Study.written.miss(distance(ro.GoalAt(slot), want, 1e-4),
 			"at step %d of env %d the own network is given %s about the others, the beliefs are %s.",
-			"mind/hop: writePosterior and placeOf in act.go", t, n, numbers(wide(ro.GoalAt(slot))), numbers(want))
+			"agent/hop: writePosterior and placeOf in act.go", t, n, numbers(wide(ro.GoalAt(slot))), numbers(want))
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *Study) answered(v *rollout.View, n int, moved bool) {
 	if s.guard == nil {
 		return
 	}
-	const next = "mind/hop: Play and Over in answers.go; search/bandit: Guard"
+	const next = "agent/hop: Play and Over in answers.go; search/bandit: Guard"
 	e, step := &s.guard.now[n], v.StepOf(n)
 	if v.Start[v.Moment(v.T, n)] {
 		e.Expected, e.Foreseen = float64(v.Value[v.SlotOf(n)])/s.guard.scale, true

@@ -387,7 +387,7 @@ func (s imaginationSlip) fits(odd []string, all int) bool {
 // slips are what is tried. An audit does not need them to find a fault, only to
 // give it a name.
 func imaginationSlips(m *reference.Imagining) []imaginationSlip {
-	const loss, step, rows = "model/world.Work.losses", "mind/imagine: rulesLearner.learn, and nn.Adam", "mind/imagine: " +
+	const loss, step, rows = "model/world.Work.losses", "agent/imagine: rulesLearner.learn, and nn.Adam", "agent/imagine: " +
 		"rulesLearner.learn"
 	full := m.GradientSteps
 	list := []imaginationSlip{

@@ -27,7 +27,7 @@ func (d *Imagination) Findings() []check.Finding {
 	if d.err != nil {
 		f := finding("the world model can be read", "models", "", 1)
 		f.Accuse(check.Fault, 1, fmt.Sprintf("The saved world model and its steps cannot be read by their names: %v.", d.err),
-			"mind/imagine: rulesLearner.save and load")
+			"agent/imagine: rulesLearner.save and load")
 		out = append(out, f)
 	}
 	if d.asked {
@@ -47,7 +47,7 @@ func (d *Imagination) Findings() []check.Finding {
 		f := finding("imagined windows", "", "The world model was not trusted within the windows of the audit, so nothing was imagined.", 0)
 		if d.steps.windows > 0 {
 			f.Accuse(check.Fault, 1, "Imagined windows hold nobody: every copy is over from its first step on.",
-				"mind/imagine: imagined.look and state.Reset")
+				"agent/imagine: imagined.look and state.Reset")
 		}
 		return append(out, f)
 	}
@@ -61,7 +61,7 @@ func (d *Imagination) sayRestored() check.Finding {
 	}
 	if d.lost != "" {
 		f.Accuse(check.Fault, 1, fmt.Sprintf("After saving, learning and loading again the world model is not what was saved (%s): a resumed "+
-			"run imagines something else.", d.lost), "mind/imagine: rulesLearner.save and load")
+			"run imagines something else.", d.lost), "agent/imagine: rulesLearner.save and load")
 	}
 	return f
 }
@@ -72,7 +72,7 @@ func (c *rowCheck) say() check.Finding {
 			"of it.",
 		c.asked)
 	f.Step = 3
-	const look = "mind/imagine: rulesLearner.write, eyes and learn"
+	const look = "agent/imagine: rulesLearner.write, eyes and learn"
 	switch {
 	case c.wrong > 0:
 		wrong := share(c.wrong, c.asked)
@@ -164,7 +164,7 @@ func (d *Imagination) sayUpdates() check.Finding {
 	}
 	says := fmt.Sprintf("The world model's update is not what its losses give: cosine %.3f of 1, length %.3g of what it should "+
 		"be", c.Cosine, c.Length)
-	next := "model/world.Work.Learn (the losses), mind/imagine: rulesLearner.learn (rows, rate and steps)"
+	next := "model/world.Work.Learn (the losses), agent/imagine: rulesLearner.learn (rows, rate and steps)"
 	switch {
 	case odd.slip != nil:
 		says = fmt.Sprintf("The world model's update is what %s would give, not what its losses do (cosine %.3f, length %.3g "+
@@ -180,7 +180,7 @@ func (d *Imagination) sayUpdates() check.Finding {
 		says = fmt.Sprintf("The world model's update goes the opposite way of its losses (cosine %.3f)", c.Cosine)
 	case c.Cosine >= 0.999 && c.Part == "":
 		says = fmt.Sprintf("The world model's update has the right direction but %.3g times the length that its rate gives", c.Length)
-		next = "mind/imagine: rulesLearner.learn (the rate), nn.Adam"
+		next = "agent/imagine: rulesLearner.learn (the rate), nn.Adam"
 	case c.Part != "":
 		says += fmt.Sprintf("; %s differs most", headWords(c.Part))
 	}
@@ -192,7 +192,7 @@ func (d *Imagination) sayUpdates() check.Finding {
 func (d *Imagination) sayScores() check.Finding {
 	f := finding("a world model is used as far as it can be trusted", "windows", "", len(d.scored))
 	asked := 0
-	const look = "mind/imagine: rulesLearner.score, Imagination.Learn"
+	const look = "agent/imagine: rulesLearner.score, Imagination.Learn"
 	for _, s := range d.scored {
 		if s.computed {
 			asked++
@@ -225,13 +225,13 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 	ends := finding("imagined ends", "share of rows", "Imagined agents leave when the model says so, and who has left stays gone.", c.alive)
 	if bad := share(c.going+c.undead, c.alive); bad > 0 {
 		ends.Accuse(check.Fault, bad, fmt.Sprintf("In %.1f %% of imagined rows an agent goes on after its end or ends without leaving.", 100*bad),
-			"the imagined windows' ends: mind/imagine state.take, and who changes the window later")
+			"the imagined windows' ends: agent/imagine state.take, and who changes the window later")
 	}
 	shares := finding("imagination is handed over as the spec says", "windows", "Share, length and round of imagined windows are the spec's.",
 		d.shares.windows)
 	if d.shares.wrong > 0 {
 		shares.Accuse(check.Fault, float64(d.shares.wrong), "Imagination is not handed over as the spec says: "+d.shares.first+".",
-			"mind/imagine.New and Imagine, train.SelfPlay.learn")
+			"agent/imagine.New and Imagine, train.SelfPlay.learn")
 	}
 	if c.compared == 0 {
 		return []check.Finding{ends, shares}
@@ -241,7 +241,7 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 		ends.Saw(im, want, "exits a row, imagined and as the model predicts")
 		ends.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("Imagined agents leave in %.3g %% of their rows; the model predicts %.3g %% "+
 			"there, and in %.3g %% of the rows the two differ (%s).", 100*im, 100*want, 100*share(n, c.rows), c.sample["end"]),
-			"mind/imagine: state.take (End), model/world: predictOver and Step")
+			"agent/imagine: state.take (End), model/world: predictOver and Step")
 	}
 	rewards := finding("imagined rewards", "share of rows", "Imagined rewards are those that the model predicts, one step's each.", c.rows)
 	if n := c.wrong["reward"]; n > 0 {
@@ -250,7 +250,7 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 			more = " Nearly all are larger: returns or values were put where rewards belong."
 		}
 		rewards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the reward is not what the model predicts (%s).%s",
-			100*share(n, c.rows), c.sample["reward"], more), "mind/imagine: state.take (Reward), and who changes the window later")
+			100*share(n, c.rows), c.sample["reward"], more), "agent/imagine: state.take (Reward), and who changes the window later")
 	}
 	masks := finding("imagined masks", "share of rows", "Imagined masks are those that the model predicts for the imagined board.", c.rows)
 	if n := c.wrong["mask"]; n > 0 {
@@ -259,7 +259,7 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 			ones = " They call every action legal."
 		}
 		masks.Accuse(check.Fault, share(n, c.masks), fmt.Sprintf("In %.3g %% of imagined rows the mask is not what the model predicts for the "+
-			"imagined board (%s).%s", 100*share(n, c.masks), c.sample["mask"], ones), "mind/imagine: state.take (Legal), model/world: masks")
+			"imagined board (%s).%s", 100*share(n, c.masks), c.sample["mask"], ones), "agent/imagine: state.take (Legal), model/world: masks")
 	}
 	boards := finding("imagined observations", "share of rows", "What agents see in imagination is what the model predicts, each from its "+
 		"own place.",
@@ -273,16 +273,16 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 	case o[0] == 0 || c.views > 0:
 	case o[1] == o[0]:
 		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined agents are shown another seat's view of the board, from the first "+
-			"imagined step on.", "mind/imagine: state.take (Obs by real seat), model/world: write")
+			"imagined step on.", "agent/imagine: state.take (Obs by real seat), model/world: write")
 	case o[2] == o[0]:
 		boards.Accuse(check.Fault, share(c.wrong["board"], c.rows), "Imagined boards follow from joint actions in the order of agents, where "+
-			"the model reads them in the order of real seats.", "mind/imagine: imagined.StepAll")
+			"the model reads them in the order of real seats.", "agent/imagine: imagined.StepAll")
 	}
 	for _, what := range []string{"board", "mask, time or last actions that it observes"} {
 		if n := c.wrong[what]; n > 0 && boards.Status == check.Pass {
 			boards.Accuse(check.Fault, share(n, c.rows), fmt.Sprintf("In %.3g %% of imagined rows the next %s is not what the model predicts from "+
 				"the joint action played (%s).", 100*share(n, c.rows), what, c.sample[what]),
-				"mind/imagine: imagined.StepAll (joint actions by seat) and state.take (Obs), model/world: write")
+				"agent/imagine: imagined.StepAll (joint actions by seat) and state.take (Obs), model/world: write")
 		}
 	}
 	if d.Broken() {
@@ -294,7 +294,7 @@ func (c *stepCheck) say(d *Imagination) []check.Finding {
 func (c *stepCheck) sayStarts() check.Finding {
 	f := finding("imagined episodes start from real states", "share of episodes",
 		"Every imagined episode starts from a state of the last window, drawn evenly.", c.episodes)
-	const look = "mind/imagine: imagined.look and state.Reset"
+	const look = "agent/imagine: imagined.look and state.Reset"
 	switch {
 	case c.strange > 0:
 		f.Accuse(check.Fault, share(c.strange, c.episodes), fmt.Sprintf("%.3g %% of imagined episodes start from something that no state of "+
@@ -309,7 +309,7 @@ func (c *stepCheck) sayStarts() check.Finding {
 func (c *stepCheck) sayPlayers() check.Finding {
 	f := finding("imagination is played by the agents of now", "share of rows",
 		"Imagined choices and values are those of every agent's network as it is now.", c.chosen)
-	const look = "mind/imagine: New (players) and Imagine, ppo.Player"
+	const look = "agent/imagine: New (players) and Imagine, ppo.Player"
 	who := check.Agents(slices.Sorted(maps.Keys(c.whose)))
 	switch z := c.likeliest.Off(); {
 	case c.unlike > 0 && c.policy != "":
@@ -324,7 +324,7 @@ func (c *stepCheck) sayPlayers() check.Finding {
 			100*share(c.foreign, c.chosen)), look)
 	case c.claimed > 0:
 		f.Accuse(check.Fault, share(c.claimed, c.chosen), fmt.Sprintf("%d rows of agents in what another agent imagines for itself, where "+
-			"its model of others acts for them, are marked as their own: they would learn from them.", c.claimed), "mind/imagine: imaginer.act")
+			"its model of others acts for them, are marked as their own: they would learn from them.", c.claimed), "agent/imagine: imaginer.act")
 	case math.Abs(z) > 6:
 		f.Accuse(check.Fault, z, fmt.Sprintf("In imagination the likeliest action is not taken as often as the network says (%.1f standard "+
 			"deviations).",

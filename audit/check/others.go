@@ -256,27 +256,27 @@ func seen(obs func(s *Study, ro *batch.Rollout, l reference.Label) []float32) ro
 }
 
 var othersSlips = []othersSlip{
-	{"with the observations of the step after", "mind/hop: rows in learn.go",
+	{"with the observations of the step after", "agent/hop: rows in learn.go",
 		seen(func(_ *Study, ro *batch.Rollout, l reference.Label) []float32 {
 			return ro.ObsAt(ro.Slot(l.Agent, l.T+1, l.Env))
 		})},
-	{"with the observations of the step before", "mind/hop: rows in learn.go",
+	{"with the observations of the step before", "agent/hop: rows in learn.go",
 		seen(func(_ *Study, ro *batch.Rollout, l reference.Label) []float32 {
 			if !ro.Start[ro.Moment(l.T, l.Env)] {
 				l.T--
 			}
 			return ro.ObsAt(ro.Slot(l.Agent, l.T, l.Env))
 		})},
-	{"with the agent's own observations in place of its co-players'", "mind/hop: rows in learn.go",
+	{"with the agent's own observations in place of its co-players'", "agent/hop: rows in learn.go",
 		seen(func(s *Study, ro *batch.Rollout, l reference.Label) []float32 {
 			return ro.ObsAt(ro.Slot(s.me, l.T, l.Env))
 		})},
-	{"with the number of another co-player", "mind/hop: features in hop.go",
+	{"with the number of another co-player", "agent/hop: features in hop.go",
 		edited(func(s *Study, _ *batch.Rollout, l *reference.Label, _ int, _ []reference.Label) bool {
 			l.Other = (l.Other + 1) % len(s.others)
 			return true
 		})},
-	{"without saying which co-player it is", "mind/hop: features in hop.go",
+	{"without saying which co-player it is", "agent/hop: features in hop.go",
 		func(_ *Study, o reference.Others, ro *batch.Rollout, labels []reference.Label) []reference.Step {
 			rows := o.Steps(ro, labels)
 			for i := range rows {
@@ -284,7 +284,7 @@ var othersSlips = []othersSlip{
 			}
 			return rows
 		}},
-	{"without the goals", "mind/hop: features in hop.go",
+	{"without the goals", "agent/hop: features in hop.go",
 		func(_ *Study, o reference.Others, ro *batch.Rollout, labels []reference.Label) []reference.Step {
 			rows := o.Steps(ro, labels)
 			for i := range rows {
@@ -292,17 +292,17 @@ var othersSlips = []othersSlip{
 			}
 			return rows
 		}},
-	{"with the label of the step before", "mind/hop: rows in learn.go",
+	{"with the label of the step before", "agent/hop: rows in learn.go",
 		edited(func(_ *Study, _ *batch.Rollout, l *reference.Label, i int, all []reference.Label) bool {
 			l.Goal = all[max(i-1, 0)].Goal
 			return true
 		})},
-	{"with the label of the step after", "mind/hop: rows in learn.go",
+	{"with the label of the step after", "agent/hop: rows in learn.go",
 		edited(func(_ *Study, _ *batch.Rollout, l *reference.Label, i int, all []reference.Label) bool {
 			l.Goal = all[min(i+1, len(all)-1)].Goal
 			return true
 		})},
-	{"with one label for all steps of an episode, its first", "mind/hop: rows in learn.go",
+	{"with one label for all steps of an episode, its first", "agent/hop: rows in learn.go",
 		edited(func(_ *Study, _ *batch.Rollout, l *reference.Label, i int, all []reference.Label) bool {
 			for i > 0 && all[i-1].Agent == l.Agent && all[i-1].Env == l.Env && all[i-1].T == all[i].T-1 {
 				i--
@@ -310,11 +310,11 @@ var othersSlips = []othersSlip{
 			l.Goal = all[i].Goal
 			return true
 		})},
-	{"without the last step of every episode", "mind/hop: rows in learn.go",
+	{"without the last step of every episode", "agent/hop: rows in learn.go",
 		edited(func(_ *Study, _ *batch.Rollout, l *reference.Label, i int, all []reference.Label) bool {
 			return i+1 < len(all) && all[i+1].Agent == l.Agent && all[i+1].Env == l.Env && all[i+1].T == l.T+1
 		})},
-	{"without the first step of every episode", "mind/hop: rows in learn.go",
+	{"without the first step of every episode", "agent/hop: rows in learn.go",
 		edited(func(_ *Study, ro *batch.Rollout, l *reference.Label, _ int, _ []reference.Label) bool {
 			return !ro.Start[ro.Moment(l.T, l.Env)]
 		})},

@@ -111,7 +111,7 @@ func (s *Study) compareStats(ro *batch.Rollout, model reference.Others, net refe
 			}
 			if s.reported.rows++; math.Abs(st.Value-want) > slack {
 				s.reported.miss(1, "%s is reported as %.4g; by its predictions before it learns it is %.4g.",
-					"mind/hop: score.go, and when fitOthers scores", st.Name, st.Value, want)
+					"agent/hop: score.go, and when fitOthers scores", st.Name, st.Value, want)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Study) compareStats(ro *batch.Rollout, model reference.Others, net refe
 	}
 }
 
-const labelsAt = "mind/hop: Trajectories and Label of the goal model, episodes in goals.go"
+const labelsAt = "agent/hop: Trajectories and Label of the goal model, episodes in goals.go"
 
 // compareLabels compares which steps are labelled, then what they are.
 func (s *Study) compareLabels(w *learner.Window, goals *reference.Goals, stream rng.Rand, given []hop.Label, list []reference.Label) {
@@ -285,7 +285,7 @@ func (s *Study) still(start, after *safetensors.File) error {
 	}
 	s.model.rows++
 	if c := before.Compare(now, before); !c.Same() {
-		s.model.miss(1, "the model of others changed, though moa.passes is 0.", "mind/hop: fitOthers")
+		s.model.miss(1, "the model of others changed, though moa.passes is 0.", "agent/hop: fitOthers")
 	}
 	return nil
 }
@@ -331,7 +331,7 @@ func (s *Study) learnInference(w *learner.Window, start, after *safetensors.File
 	} else if c, _, err := try(0); err == nil && c.Same() {
 		says += " It agrees without the KL term."
 	}
-	s.infer.miss(1-c.Cosine, "%s", "model/cvae: Learn and its losses, mind/hop: Fit in latent.go", says)
+	s.infer.miss(1-c.Cosine, "%s", "model/cvae: Learn and its losses, agent/hop: Fit in latent.go", says)
 	return nil
 }
 
@@ -400,7 +400,7 @@ func (s *Study) learnModel(ro *batch.Rollout, start, after *safetensors.File, mo
 	return nil
 }
 
-const modelAt = "mind/hop: fitOthers and rows in learn.go; model/moa: Epoch and what it calls"
+const modelAt = "agent/hop: fitOthers and rows in learn.go; model/moa: Epoch and what it calls"
 
 // modelSlip is an update of a model of others that went wrong.
 type modelSlip struct {
@@ -418,7 +418,7 @@ func (s *Study) modelSlips(ro *batch.Rollout, model reference.Others, labels []r
 	for _, k := range []float64{0.1, 0.2, 0.5, 2, 5, 10} {
 		rate := model
 		rate.LR *= k
-		add(fmt.Sprintf("with a learning rate of %.3g in place of %.3g", rate.LR, model.LR), "mind/hop: fitOthers", rate, rows)
+		add(fmt.Sprintf("with a learning rate of %.3g in place of %.3g", rate.LR, model.LR), "agent/hop: fitOthers", rate, rows)
 	}
 	for _, x := range othersSlips {
 		add(x.says, x.next, model, func() []reference.Step { return x.rows(s, model, ro, labels) })
@@ -436,11 +436,11 @@ func (s *Study) modelSlips(ro *batch.Rollout, model reference.Others, labels []r
 	for passes := 1; passes <= 2*model.Passes; passes++ {
 		if m := model; passes != model.Passes {
 			m.Passes = passes
-			add(fmt.Sprintf("with %d passes in place of %d", passes, model.Passes), "mind/hop: fitOthers", m, rows)
+			add(fmt.Sprintf("with %d passes in place of %d", passes, model.Passes), "agent/hop: fitOthers", m, rows)
 		}
 	}
 	if own := s.own(ro); len(own) > 0 {
-		add("with the agent's own steps among them", "mind/hop: rows in learn.go", model, func() []reference.Step {
+		add("with the agent's own steps among them", "agent/hop: rows in learn.go", model, func() []reference.Step {
 			return append(rows(), model.Steps(ro, own)...)
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hop-marl/hop/audit/reference"
 )
 
-const readsAt = "mind/hop: Infer, begin and hold in context.go; model/sequence: Memory and Read in play.go"
+const readsAt = "agent/hop: Infer, begin and hold in context.go; model/sequence: Memory and Read in play.go"
 
 // reading follows what a sequence model reads of the co-players at a decision, and holds what the
 // agent has of it against that: a token for every step that it saw come to something, over all
@@ -36,7 +36,7 @@ func (x *walk) reading(t, n int, start bool, held []learner.Belief) {
 		}
 		if belief := held[j].Posterior; x.goals.Untyped() && (belief[0] != 1 || belief[len(belief)-1] != 0) {
 			x.history.miss(1, "at step %d of env %d the belief about agent %d is %s, but there is one hypothesis, whatever was read.",
-				"mind/hop: posterior in context.go", t, n, a, numbers(belief))
+				"agent/hop: posterior in context.go", t, n, a, numbers(belief))
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *Study) Unknown(p rollout.Player, g game.Game, envs int) error {
 		if (u == nil) != (s.plan.Plan == nil) {
 			s.made.rows++
 			s.made.miss(1, "search.unknown is on, and whether there is a plan against models that are made while playing (%v) is not whether "+
-				"the game has a language (%v).", "search/unknown: New; mind/hop: newAnswers in answers.go", s.plan.Plan != nil, u != nil)
+				"the game has a language (%v).", "search/unknown: New; agent/hop: newAnswers in answers.go", s.plan.Plan != nil, u != nil)
 		}
 		if u == nil || s.plan.Plan == nil {
 			s.plan = nil
@@ -223,7 +223,7 @@ func (s *Study) drawn(v *rollout.View, n int) {
 	s.acts.rows++
 	if want := rng.Pick(policy, u); !ok || v.Action[step] != want {
 		s.acts.miss(1, "in env %d, at step %d, the policy that is to act is %s: with the last number of the agent's stream %s is drawn from it; "+
-			"it plays %s.", "mind/hop: Play in answers.go", n, v.StepsOf(n), whose, s.name(want), s.name(v.Action[step]))
+			"it plays %s.", "agent/hop: Play in answers.go", n, v.StepsOf(n), whose, s.name(want), s.name(v.Action[step]))
 	}
 	if !p.follows(n) || s.made.bad+s.acts.bad+s.ready.bad > 0 || len(p.far) >= mostPlans {
 		return

@@ -494,7 +494,7 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 		list = append(list, updateSlip{reference.Slip{Name: "the rows of another agent", OtherAgent: k}, rows})
 	}
 	if o.Search {
-		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "mind/hop: fitOwn"},
+		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "agent/hop: fitOwn"},
 			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", NoValue: true}, "ppo.Brain.imitate"},
 			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", NoPolicy: true}, "ppo.Brain.imitate"})
 	}
