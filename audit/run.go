@@ -36,7 +36,7 @@ func Folder(dir string) bool {
 // newest checkpoint, as they play and learn on for a few windows from fresh
 // starts.
 func Run(ctx context.Context, reg *spec.Registry, dir string, opt Options) (*Result, error) {
-	rec, err := read(reg, dir)
+	rec, err := read(reg, dir, opt.Seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ type checkpoint struct {
 	body []byte
 }
 
-// read reads a folder.
-func read(reg *spec.Registry, dir string) (*recorded, error) {
+// read reads a folder, or only these seeds of it.
+func read(reg *spec.Registry, dir string, only []uint64) (*recorded, error) {
 	dirs, err := runlog.Seeds(dir)
 	if err != nil {
 		return nil, err
 	}
-	rec := &recorded{dirs: dirs}
-	for i, d := range rec.dirs {
+	rec := &recorded{}
+	for _, d := range dirs {
 		run, err := runlog.Read(d)
 		if err == nil {
 			err = run.Faults()
@@ -93,8 +93,11 @@ func read(reg *spec.Registry, dir string) (*recorded, error) {
 		if err != nil {
 			return nil, err
 		}
-		rec.seeds = append(rec.seeds, run.Env.Seed)
-		if i == 0 {
+		if len(only) > 0 && !slices.Contains(only, run.Env.Seed) {
+			continue
+		}
+		rec.dirs, rec.seeds = append(rec.dirs, d), append(rec.seeds, run.Env.Seed)
+		if len(rec.seeds) == 1 {
 			if rec.spec, err = reg.Parse(run.Spec, filepath.Join(d, "spec.yaml"), run.Env.Preset, nil); err != nil {
 				return nil, err
 			}
@@ -113,6 +116,11 @@ func read(reg *spec.Registry, dir string) (*recorded, error) {
 			return nil, err
 		}
 		rec.noticed = append(rec.noticed, list...)
+	}
+	for _, seed := range only {
+		if !slices.Contains(rec.seeds, seed) {
+			return nil, fmt.Errorf("audit: %s has no seed %d; without --seeds all that it has are asked", dir, seed)
+		}
 	}
 	return rec, nil
 }
@@ -176,12 +184,38 @@ func (rec *recorded) counted() []check.Finding {
 		}
 	}
 	out := []check.Finding{f}
-	for _, n := range rec.noticed {
+	return append(out, gathered(rec.noticed)...)
+}
+
+// gathered makes one finding of all that guards said for one cause: of several agents, of several seeds.
+func gathered(noticed []check.Finding) (out []check.Finding) {
+	for _, n := range noticed {
 		if !slices.Contains(check.Modules, n.Module) {
 			n.Module = "guards"
 		}
-		n.Step, n.Check, n.Status, n.Effect, n.Unit, n.Rows = 4, "guard: "+n.Check, check.Suspect, 1, "warnings", 1
-		out = append(out, n)
+		n.Step, n.Check, n.Unit = 4, "guard: "+n.Check, "warnings"
+		i := slices.IndexFunc(out, func(f check.Finding) bool { return f.Check == n.Check && f.Module == n.Module })
+		if i < 0 {
+			i, out = len(out), append(out, n)
+		}
+		f := &out[i]
+		f.Status = max(f.Status, n.Status)
+		f.Effect++
+		f.Rows++
+		for _, a := range n.Who {
+			if !slices.Contains(f.Who, a) {
+				f.Who = append(f.Who, a)
+			}
+		}
+	}
+	for i := range out {
+		if f := &out[i]; f.Rows > 1 {
+			slices.Sort(f.Who)
+			f.Says += fmt.Sprintf("; %d more like it", f.Rows-1)
+			if len(f.Who) > 1 {
+				f.Says += ", of " + check.Agents(f.Who)
+			}
+		}
 	}
 	return out
 }

@@ -57,6 +57,26 @@ func TestRecordsAreReadWithoutTheWarmUp(t *testing.T) {
 	}
 }
 
+// What guards said of several agents and seeds for one cause is one line; what is worth knowing and no fault accuses nobody.
+func TestNotesOfOneCauseAreOne(t *testing.T) {
+	note := func(who int, name string, bad check.Status) check.Finding {
+		return check.Finding{Check: name, Status: bad, Module: "moa", Who: []int{who}, Says: "agent so and so forgets"}
+	}
+	r := &Result{}
+	r.Add(gathered([]check.Finding{
+		note(1, "forgets", check.Note), note(0, "forgets", check.Note), note(1, "forgets", check.Note), note(2, "stands still", check.Note),
+	})...)
+	if len(r.Findings) != 2 || r.Findings[0].Says != "agent so and so forgets; 2 more like it, of agents 0 and 1" || r.Findings[0].Effect != 3 {
+		t.Errorf("%+v", r.Findings)
+	}
+	if text := r.Text(false); r.Verdict != check.Pass || len(r.Wrong()) > 0 || strings.Count(text, "  note    moa") != 2 {
+		t.Errorf("%v, %v:\n%s", r.Verdict, r.Wrong(), text)
+	}
+	if r.Add(gathered([]check.Finding{note(0, "x", check.Note), note(1, "x", check.Suspect)})...); r.Verdict != check.Suspect {
+		t.Errorf("one of them is suspect, and the verdict is %v", r.Verdict)
+	}
+}
+
 // What too few seeds cannot tell is no pass on the page: neither green nor counted.
 func TestTooFewSeedsAreNotGreen(t *testing.T) {
 	r := &Result{Agents: []string{"agent 0", "agent 1"}, Returns: [][]float64{{1, 2}}}

@@ -97,26 +97,30 @@ func (u *session) rewarded() check.Finding {
 		Step: 4, Check: "what is rewarded is learnt", Module: "ppo", Unit: "share of trials that went the wrong way",
 	}
 	search := u.hop != nil && u.hop.Own == "search"
-	prob, value := 0, 0
+	free, prob, value := 0, 0, 0
 	for _, t := range u.taps {
 		if !t.src.Sound() || t.src.Rise.Trials == 0 {
 			continue
 		}
 		r := t.src.Rise
-		f.Rows, prob, value = f.Rows+r.Trials, prob+r.Prob, value+r.Value
-		f.Saw(float64(r.Prob), float64(r.Trials), "%s: trials in which the action became likelier", check.Agents(t.agents))
+		f.Rows, free, prob, value = f.Rows+r.Trials, free+r.Free, prob+r.Prob, value+r.Value
+		f.Saw(float64(r.Prob), float64(r.Free), "%s: trials in which the action became likelier", check.Agents(t.agents))
 		f.Saw(float64(r.Value), float64(r.Trials), "%s: trials in which the state was worth more", check.Agents(t.agents))
 	}
-	f.Says = fmt.Sprintf("Raising the reward of a step makes its state worth more and, unless a search decides, its action likelier "+
-		"(%d and %d of %d trials).", value, prob, f.Rows)
-	wrong := func(good int) bool { return f.Rows >= probe.Rows && 4*good < f.Rows }
+	f.Says = fmt.Sprintf("Raising the reward of a step makes its state worth more (%d of %d trials) and, unless a search decides, its action "+
+		"likelier (%d of %d).", value, f.Rows, prob, free)
+	if free < probe.Rows && f.Rows >= probe.Rows {
+		f.Says = fmt.Sprintf("Raising the reward of a step makes its state worth more (%d of %d trials). Whether its action becomes likelier "+
+			"was not asked: the policy is saturated, in %d of %d rows no other action is played.", value, f.Rows, f.Rows-free, f.Rows)
+	}
+	wrong := func(good, of int) bool { return of >= probe.Rows && 4*good < of }
 	switch {
-	case wrong(value):
+	case wrong(value, f.Rows):
 		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d "+
 			"of %d trials.", f.Rows-value, f.Rows), "the value's loss and its returns")
-	case wrong(prob) && !search && !slices.ContainsFunc(u.taps, (*tap).readsWeights):
-		f.Accuse(check.Fault, 1-float64(prob)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its action less likely, in %d "+
-			"of %d trials.", f.Rows-prob, f.Rows), "the sign of the policy's loss, and which action it is taken for")
+	case wrong(prob, free) && !search && !slices.ContainsFunc(u.taps, (*tap).readsWeights):
+		f.Accuse(check.Fault, 1-float64(prob)/float64(free), fmt.Sprintf("Raising the reward of a step makes its action less likely, in %d "+
+			"of %d trials.", free-prob, free), "the sign of the policy's loss, and which action it is taken for")
 	}
 	return f
 }

@@ -286,12 +286,17 @@ type window struct {
 
 // say adds a finding, unless it has been said of this mind before.
 func (w *window) say(name, module, says, next string) {
+	w.tell(check.Suspect, name, module, says, next)
+}
+
+// tell is say of something that is so bad.
+func (w *window) tell(bad check.Status, name, module, says, next string) {
 	key := fmt.Sprintf("%s/%d", name, w.mind)
 	if slices.Contains(w.g.state.Warned, key) {
 		return
 	}
 	w.g.state.Warned = append(w.g.state.Warned, key)
-	f := check.Finding{Step: w.s.step, Check: name, Status: check.Suspect, Module: module, Says: says, Next: next}
+	f := check.Finding{Step: w.s.step, Check: name, Status: bad, Module: module, Says: says, Next: next}
 	if w.agent >= 0 {
 		f.Who = []int{w.agent}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/check"
 )
 
 // The limits of the guards of learning.
@@ -13,6 +14,7 @@ const (
 	behindWindows = 20   // windows that an agent must be behind in
 	behindShare   = 0.1  // of the others' gain that it has at most
 	movedFar      = 0.05 // nats: a policy that moves so far leaves PPO's clip somewhere
+	saturated     = 1e-3 // nats: a policy of less entropy may stand still to the last bit
 	flatRows      = 32   // rows that a flat head must be seen in
 	forgetShare   = 0.75 // of what a model of others knew before play began that it must keep
 )
@@ -23,8 +25,9 @@ func (w *window) ratios(stats []agent.Stat) {
 	kl, ok := stat(stats, "ppo/kl")
 	norm, _ := stat(stats, "ppo/grad_norm")
 	clipped, counted := stat(stats, "ppo/clipped")
+	entropy, _ := stat(stats, "ppo/entropy")
 	rate, _ := stat(stats, "ppo/lr")
-	if lasts(&w.me.Ratio, ok && kl.Value == 0 && norm.N > 1 && norm.Value > 0 && rate.Value > 0, inARow) {
+	if lasts(&w.me.Ratio, ok && kl.Value == 0 && entropy.Value > saturated && norm.N > 1 && norm.Value > 0 && rate.Value > 0, inARow) {
 		w.say("ratio of 1", "ppo", fmt.Sprintf("the ratio of %s's policy to the one that played has been exactly 1 in all %d gradient steps of "+
 			"the last %d windows", w.who, norm.N, w.me.Ratio),
 			"see that the old log-probability is the recorded one, not computed anew from the network that learns")
@@ -150,7 +153,7 @@ func (w *window) forgets() {
 		if x.Mind != w.mind || x.Kind == allKinds || w.s.update <= w.s.cfg.Warm.Windows || now >= forgetShare*start {
 			continue
 		}
-		w.say("model of others forgets", "moa", fmt.Sprintf("%s's model of others foresees %.0f %% of what %s does in fixed "+
+		w.tell(check.Note, "model of others forgets", "moa", fmt.Sprintf("%s's model of others foresees %.0f %% of what %s does in fixed "+
 			"episodes, and foresaw %.0f %% before the agents began to play", w.who, 100*now, x.Kind, 100*start),
 			"learn more slowly (moa.lr, moa.passes), meet them more often (train.standins), or start from a model that was trained on them and "+
 				"stays as it is (models.moa, moa.passes 0)")

@@ -318,8 +318,8 @@ func policyLoss(ratio, adv, clip float32) (loss, dlogp float32, clipped bool) {
 func (b *Brain) valueLoss(v, ret, old, clip float32) (loss, dv float32) {
 	e := v - ret
 	loss, dv = e*e, e
-	if b.cfg.ClipValue {
-		if c := old + min(max(v-old, -clip), clip) - ret; c*c > loss {
+	if held := min(max(v-old, -clip), clip); b.cfg.ClipValue && held != v-old { // within it both are the same, but for rounding
+		if c := old + held - ret; c*c > loss {
 			loss, dv = c*c, 0
 		}
 	}

@@ -26,6 +26,7 @@ type HeldUpdate struct {
 	rows   int
 	change reference.Change
 	slip   *updateSlip           // what agrees with the update where the definition does not
+	shaken *reference.Change     // of an update from weights that rounding moved, where that explains the difference; else nil
 	stats  map[string][2]float64 // reported and computed, where they differ
 	added  map[string]float64    // statistics of what the learner adds to learning
 	report int                   // statistics compared
@@ -151,7 +152,9 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	h.rows = want.Rows
 	p.note(was, want.Net)
 	if h.change = was.Compare(got, want.Net); !h.change.Same() {
-		h.slip = recognise(o, was, got, before, w)
+		if h.shaken = shaken(o, was, want.Net, before, w); h.shaken == nil || !h.change.Within(*h.shaken) {
+			h.shaken, h.slip = nil, recognise(o, was, got, before, w)
+		}
 	}
 	if o.Beside != nil {
 		h.beside(o.Beside, after)
@@ -161,6 +164,24 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	p.layers(&h, o, was, w, want)
 	return want, h.choice == 0
 }
+
+// rounding is about how far float32 takes what an update is made of from float64.
+const rounding = 1e-6
+
+// shaken compares with its definition an update that starts from weights which only rounding moved: high rates, many steps
+// and saturated policies take the two apart. It is nil if that could not be computed.
+func shaken(o reference.Own, was, want reference.Net, before *safetensors.File, w *reference.Window) *reference.Change {
+	o.Shaken = rounding
+	by, err := o.Update(before, w)
+	if err != nil {
+		return nil
+	}
+	c := was.Compare(by.Net, want)
+	return &c
+}
+
+// wrong reports whether an update is not what it should be, by more than rounding.
+func (h *HeldUpdate) wrong() bool { return !h.change.Same() && h.shaken == nil }
 
 // note notes the layers that the definition moves, by as much as float32 can show.
 func (p *Learner) note(was, want reference.Net) {
@@ -202,7 +223,7 @@ func (h *HeldUpdate) reported(want *reference.Learnt, added map[string]float64, 
 			continue
 		}
 		h.report++
-		tol := 2e-3 * max(1, math.Abs(v))
+		tol := 2e-3 + 0.01*math.Abs(v)
 		if _, ok := added[st.Name]; ok { // small numbers, each of which is a mean
 			tol = 0.01*math.Abs(v) + 1e-6
 		}
@@ -298,6 +319,7 @@ func Updates(minds []*Learner) []check.Finding {
 	}
 	model := check.Finding{Step: 4, Module: "ppo", Unit: "cosine of the two changes, less 1"}
 	least, updates, network := 1., 0, false
+	unsteady, apart := 0, 1.
 	var odd []*Learner
 	for _, t := range minds {
 		wrong := false
@@ -314,7 +336,10 @@ func Updates(minds []*Learner) []check.Finding {
 			least = min(least, h.change.Cosine)
 			f.Saw(h.change.Cosine, 1, "%s, window %d: cosine of the change with its definition", check.Agents(t.Agents), h.window)
 			f.Saw(h.change.Length, 1, "%s, window %d: length of the change over that", check.Agents(t.Agents), h.window)
-			wrong = wrong || !h.change.Same()
+			wrong = wrong || h.wrong()
+			if h.shaken != nil {
+				unsteady, apart = unsteady+1, min(apart, h.shaken.Cosine)
+			}
 			if h.whole {
 				continue
 			}
@@ -370,7 +395,15 @@ func Updates(minds []*Learner) []check.Finding {
 		choice.Module = "ppo" // the network itself is off, not what was written down of it
 	}
 	f.Effect = least - 1
-	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same window and weights, agree in direction and length.", updates)
+	f.Says = fmt.Sprintf("%d updates, computed again in float64 from the same window and weights, agree in direction and length.",
+		updates-unsteady)
+	if unsteady > 0 {
+		says := fmt.Sprintf("%d of %d updates were not asked: weights that differ by a millionth before one differ by so much after it (cosine "+
+			"%.3f) that rounding decides; the rate and the number of steps are high for these gradients.", unsteady, updates, apart)
+		if f.Says += " " + says; unsteady == updates {
+			f.Status, f.Says = check.NotAsked, says
+		}
+	}
 	if len(odd) > 0 {
 		says, next := differs(odd, len(minds))
 		f.Accuse(check.Fault, least-1, says, next)
@@ -392,7 +425,7 @@ func differs(odd []*Learner, all int) (says, next string) {
 	for _, t := range odd {
 		who = append(who, t.Agents...)
 		for i := range t.Held {
-			if h == nil && !t.Held[i].change.Same() {
+			if h == nil && t.Held[i].wrong() {
 				h = &t.Held[i]
 			}
 		}

@@ -48,8 +48,11 @@ type Sources struct {
 // the same place.
 func (s *Sources) Sound() bool { return s != nil && s.Twice && len(s.Restored) == 0 }
 
-// Rising is what raising the reward of single rows came to, in trials.
-type Rising struct{ Trials, Prob, Value int }
+// Rising is what raising the reward of single rows came to, in trials; in those of Free the action could become likelier.
+type Rising struct{ Trials, Free, Prob, Value int }
+
+// Saturated is how unlikely all other actions are together where a policy can hardly become surer.
+const Saturated = 1e-3
 
 // Labeller labels others' steps in hindsight.
 type Labeller interface {
@@ -288,8 +291,10 @@ func (p *prober) raised(src *Sources, step, slot int) {
 	was, worth := ask()
 	copy(p.params.W, now)
 	src.Rise.Trials++
-	if prob > was {
-		src.Rise.Prob++
+	if was <= 1-Saturated {
+		if src.Rise.Free++; prob > was {
+			src.Rise.Prob++
+		}
 	}
 	if value > worth {
 		src.Rise.Value++

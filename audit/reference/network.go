@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/hop-marl/hop/num/rng"
 	"maps"
 	"math"
 	"slices"
@@ -134,6 +135,35 @@ func (c Change) Same() bool { return c.Part == "" && near(c.Cosine, c.Length) }
 
 func near(cosine, length float64) bool {
 	return cosine >= agreeCosine && math.Abs(length-1) <= agreeLength
+}
+
+// off is how far a change is from its reference's, over the length of that.
+func (c Change) off() float64 {
+	return math.Sqrt(max(0, 1+c.Length*c.Length-2*c.Length*c.Cosine))
+}
+
+// Within reports whether a change, and the part of it that differs most, are not farther from the reference's by far than one
+// that only chance took from it.
+func (c Change) Within(chance Change) bool {
+	const times, whole, part = 5, 0.02, 0.1 // by which those that agree may be off
+	if c.off() > whole+times*chance.off() {
+		return false
+	}
+	i := slices.IndexFunc(c.Parts, func(p Change) bool { return p.Name == c.Part })
+	return i < 0 || c.Parts[i].off() <= part+times*chance.Parts[i].off()
+}
+
+// shake moves every weight by a share of itself, up or down.
+func (n Net) shake(share float64) {
+	if share == 0 {
+		return
+	}
+	r := rng.New(1).Child("shake").Rand()
+	for _, name := range n.names() {
+		for i := range n[name].V {
+			n[name].V[i] *= 1 + share*(2*float64(r.IntN(2))-1)
+		}
+	}
 }
 
 // Compare compares how a network became got with how it became want. Parts that want

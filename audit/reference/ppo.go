@@ -32,6 +32,10 @@ type Own struct {
 	Memory []Net
 
 	Slip Slip // a named departure from the definition, to recognise it
+
+	// Shaken is a share of itself by which every weight is moved before the update, up or down: two updates that come
+	// apart by this alone cannot be told from rounding.
+	Shaken float64
 }
 
 // Adding is what a kind of learner is given to fill in what it adds to an update, or to say what
@@ -122,6 +126,7 @@ func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
 	if err != nil {
 		return nil, err
 	}
+	net.shake(o.Shaken)
 	adam := &Adam{Eps: o.AdamEps}
 	err = adam.Load(saved, "adam/")
 	if err != nil {

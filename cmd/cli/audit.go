@@ -17,7 +17,7 @@ type auditCmd struct {
 	envFlag
 	What     string       `arg:"" optional:"" help:"@audit_what" default:"ppo-4x4" placeholder:"PRESET|SPEC|RUN"`
 	Set      []string     `help:"Set a field of the spec, such as ppo.lr=1e-3; repeatable." sep:"none" placeholder:"PATH=VALUE"`
-	Seeds    config.Seeds `help:"Seeds to compare agents over; the first one's run is examined closely." default:"1-3"`
+	Seeds    config.Seeds `help:"Seeds to compare agents over; the first one's run is examined closely. Else 1-3, or all that a run has."`
 	Updates  int          `help:"Windows to train and watch; 0: as the kind of agent needs." default:"0"`
 	Episodes int          `help:"Episodes of scripted play to compare seats with." default:"1000"`
 	Out      string       `help:"Folder that the page is put in." default:"runs" type:"path"`
@@ -108,7 +108,10 @@ func (c auditCmd) command() string {
 	for _, s := range c.Set {
 		command += " --set " + s
 	}
-	return command + " --seeds " + c.Seeds.String()
+	if len(c.Seeds) > 0 {
+		command += " --seeds " + c.Seeds.String()
+	}
+	return command
 }
 
 type ladderCmd struct {

@@ -15,9 +15,9 @@ import (
 type audited struct {
 	Verdict, Module, Says, Page string
 	Findings                    []struct {
-		Check, Status, Module string
-		Effect                *float64
-		CI                    []*float64
+		Check, Status, Module, Says string
+		Effect                      *float64
+		CI                          []*float64
 	}
 }
 
@@ -152,4 +152,32 @@ func TestAuditReadsTrajectories(t *testing.T) {
 	}
 	refused(t, "audit --trajectories text.npz", "text.npz")
 	refused(t, "audit --data . --trajectories good.npz", "choose one")
+}
+
+// A run that has converged is not accused: where the policy is saturated nothing can make an action likelier, and its
+// ratios are 1 to the last bit. Only the seeds that were asked for are looked at.
+func TestAFinishedRunIsNotAccused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ok(t, "train", "ppo-matrix", "--seeds", "1-2", "--set", "ppo.lr=0.01", "--set", "train.steps=80000", "--set", "eval.episodes=10")
+	const run = "runs/ppo-matrix-001"
+	for _, only := range [][]string{nil, {"--seeds", "2"}} {
+		x := auditOf(t, append([]string{run}, only...)...)
+		told := false
+		for _, f := range x.Findings {
+			told = told || strings.Contains(f.Says, "was not asked: the policy is saturated")
+		}
+		if x.Verdict != "pass" || !told {
+			t.Errorf("%v: %s, %s; said to be saturated: %v", only, x.Verdict, x.Says, told)
+		}
+		page, err := os.ReadFile(x.Page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if both := strings.Contains(string(page), "seed-1"); both != (only == nil) {
+			t.Errorf("%v: seed 1 was looked at: %v", only, both)
+		}
+	}
+	if code, _, errs := hop(t, "audit", run, "--seeds", "7"); code == 0 || !strings.Contains(errs, "has no seed 7") {
+		t.Errorf("a seed that there is not: %d, %s", code, errs)
+	}
 }

@@ -28,13 +28,14 @@ type Status int
 const (
 	NotAsked Status = iota - 1 // it could not be asked; the sentence says why
 	Pass                       // nothing wrong was seen, by a test that would have seen it
+	Note                       // worth knowing, and no fault: what a healthy run may come to
 	Suspect                    // unlikely by chance, or a sign of a fault that has other causes too; of a model: weak
 	Fault                      // cannot be so in a correct run; of a model: broken
 )
 
 var (
-	words  = []string{"not asked", "pass", "suspect", "fault"}
-	grades = []string{"not asked", "good", "weak", "broken"}
+	words  = []string{"not asked", "pass", "note", "suspect", "fault"}
+	grades = []string{"not asked", "good", "good", "weak", "broken"}
 )
 
 // String returns the word that audits use.

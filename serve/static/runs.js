@@ -15,7 +15,7 @@ const order = ['running', 'damaged', 'failed', 'killed', 'stopped', 'waiting', '
 const sorts = {
   title: (r) => r.title, state: (r) => order.indexOf(r.state), seeds: (r) => r.seeds.length,
   progress: (r) => (r.steps ? r.step / r.steps : -1), mean: (r) => r.mean ?? -Infinity,
-  findings: (r) => ['', 'pass', 'suspect', 'fault'].indexOf(r.worst ?? '') * 1000 + r.findings.length, started: (r) => r.started,
+  findings: (r) => ['', 'pass', 'note', 'suspect', 'fault'].indexOf(r.worst ?? '') * 1000 + r.findings.length, started: (r) => r.started,
 };
 
 function matches(r) {
