@@ -71,9 +71,10 @@ type strangers struct {
 	game    game.Game
 	envs    *rollout.Envs
 	ro      *batch.Rollout
-	twins   []learner.Mind
-	watch   map[agent.ID]learner.Watching // twins' players; nil: it cannot watch
-	limited bool                          // the Bayes observer knows them all
+	make    func() ([]learner.Mind, error) // of the twins
+	twins   []learner.Mind                 // made when they are first needed
+	watch   map[agent.ID]learner.Watching  // twins' players; nil: it cannot watch
+	limited bool                           // the Bayes observer knows them all
 }
 
 // newStrangers returns nil if nobody is to be scored.
@@ -86,7 +87,7 @@ func newStrangers(c Config, parts Parts) (*strangers, error) {
 	if c.Strangers.Every == 0 || len(who) == 0 || parts.Twins == nil || !models {
 		return nil, nil
 	}
-	s := &strangers{who: who, game: parts.Game, watch: map[agent.ID]learner.Watching{}}
+	s := &strangers{who: who, game: parts.Game, make: parts.Twins, watch: map[agent.ID]learner.Watching{}}
 	for _, name := range who {
 		hire, err := parts.Players(name)
 		if err != nil {
@@ -95,9 +96,6 @@ func newStrangers(c Config, parts Parts) (*strangers, error) {
 		s.hire = append(s.hire, hire)
 	}
 	var err error
-	if s.twins, err = parts.Twins(); err != nil {
-		return nil, err
-	}
 	if s.envs, err = rollout.New(rollout.Config{Game: parts.Game, Envs: StrangerEnvs, Key: strangerKey, Workers: 1}); err != nil {
 		return nil, err
 	}
@@ -150,6 +148,12 @@ func (s *strangers) score(minds []abilities) ([]StrangerScore, error) {
 	for a := range players {
 		var err error
 		if players[a], err = s.strangerAt(a); err != nil {
+			return nil, err
+		}
+	}
+	if s.twins == nil {
+		var err error
+		if s.twins, err = s.make(); err != nil {
 			return nil, err
 		}
 	}

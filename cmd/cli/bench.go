@@ -145,8 +145,9 @@ func (c benchTrainCmd) Run(a *app) error {
 }
 
 type benchScaleCmd struct {
-	Job []string `help:"Jobs: ppo, main, hop+, adapt; none: all." enum:"ppo,main,hop+,adapt" placeholder:"JOB"`
-	CPU []int    `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
+	Job   []string `help:"Jobs: ppo, main, hop+, adapt; none: all." enum:"ppo,main,hop+,adapt" placeholder:"JOB"`
+	CPU   []int    `name:"cpu" help:"Numbers of cores, the first of them 1; none: 1, 2, 4 and so on, and all there are." placeholder:"N"`
+	Steps int      `help:"Environment steps that ppo trains for." default:"300000"`
 	jsonFlag
 }
 
@@ -168,7 +169,7 @@ func (c benchScaleCmd) Run(a *app) error {
 			bar.Update(n.At, n.Of)
 		}
 	}
-	rows, err := scale.Run(a.ctx, l, c.Job, c.CPU)
+	rows, err := scale.Run(a.ctx, l, c.Job, c.CPU, c.Steps)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ var quick = []shortened{
 	{"hop bench env", []string{"--time", "10ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
 	{"hop bench plan", []string{"--time", "10ms"}},
-	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2"}},
+	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "20000"}},
 }
 
 // mainStages is the main job's preparation, made small.
@@ -126,8 +126,8 @@ const mainStages = `prepare=[{name: lives, collect: {among: [train@1], life: 4, 
 {name: reader, pretrain sequence: {data: '{lives}', model: {history: gru, code: 4, untyped: true, head: {distances: false}}, epochs: 1}},
 {name: world, pretrain world: {data: ['{lives}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
 
-// The two pages share what their commands make. It takes 39 s of processor time, half of it the
-// main job made small: every command that the pages show is run.
+// The two pages share what their commands make. It takes half a minute of processor time, a third of
+// it the main job made small: every command that the pages show is run.
 func TestReadmeCommandsRun(t *testing.T) {
 	lines := slices.Concat(commands(t, "README.md"), commands(t, "docs/commands.md"))
 	t.Chdir(t.TempDir())
@@ -183,7 +183,8 @@ func wholePage(t *testing.T) {
 	}
 }
 
-// Selfish learners hunt the stag together, with the preset at half of its steps.
+// Selfish learners hunt the stag together, with the preset at half of its steps: 5 s of processor time, for it is
+// a whole training.
 func TestPPOCooperates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var r lab.Trained

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hop-marl/hop/game"
 )
@@ -84,7 +85,7 @@ type Language struct {
 	Actions int
 	Things  []string // what Field calls 0, 1, ...
 	Bots    []game.BotInfo
-	Words   []Word
+	Words   []Word // all languages of a kind share them: to be read
 	// Pair is who cooperates and who does not: what words about two ways stand for when they
 	// are said without.
 	Pair [2]string
@@ -98,15 +99,21 @@ type Language struct {
 	Slot func(goal int) int
 }
 
+// The words are made once, not for every co-player that is described: nobody changes them.
+var (
+	boardWords    = sync.OnceValue(func() []Word { return slices.Concat(board(), choices(), common()) })
+	repeatedWords = sync.OnceValue(func() []Word { return slices.Concat(tables(), common()) })
+)
+
 // Board returns the language with the words of games on a board.
 func Board(l *Language) *Language {
-	l.Words = slices.Concat(board(), choices(), common())
+	l.Words = slices.Clip(boardWords())
 	return l
 }
 
 // Repeated returns the language with the words of games of rounds.
 func Repeated(l *Language) *Language {
-	l.Words = append(tables(), common()...)
+	l.Words = slices.Clip(repeatedWords())
 	return l
 }
 

@@ -50,8 +50,8 @@ func Counts() (list []int) {
 }
 
 // Run does jobs, in a short form, on each number of cores, the first of which is 1. The main job
-// is done in any case where one that needs its agents is.
-func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int) ([]Row, error) {
+// is done in any case where one that needs its agents is; PPO trains for so many steps.
+func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int, steps int) ([]Row, error) {
 	wanted := func(job string) bool { return slices.Contains(jobs, job) }
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	one := map[string]Row{}
@@ -68,7 +68,7 @@ func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int) ([]Row, e
 			if !wanted(job) && (job != "main" || !wanted("hop+") && !wanted("adapt")) {
 				continue
 			}
-			row, err := measure(ctx, l, job, dir)
+			row, err := measure(ctx, l, job, dir, steps)
 			if err != nil {
 				return nil, errors.Join(err, os.RemoveAll(dir))
 			}
@@ -92,7 +92,7 @@ func Run(ctx context.Context, l *lab.Lab, jobs []string, counts []int) ([]Row, e
 }
 
 // measure does one job in a folder, where the main job comes before those that use its agents.
-func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
+func measure(ctx context.Context, l *lab.Lab, job, dir string, steps int) (Row, error) {
 	row, watch := Row{Job: job}, cpu.Start()
 	var err error
 	switch job {
@@ -103,7 +103,7 @@ func measure(ctx context.Context, l *lab.Lab, job, dir string) (Row, error) {
 	case "hop+":
 		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 2560, false)
 	default:
-		row.Sum, err = trained(ctx, l, "ppo-4x4", filepath.Join(dir, "ppo"), 300_000, false)
+		row.Sum, err = trained(ctx, l, "ppo-4x4", filepath.Join(dir, "ppo"), steps, false)
 	}
 	row.CPU, row.Wall = watch.Spent()
 	return row, err

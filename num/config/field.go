@@ -311,6 +311,28 @@ func wanted(tag reflect.StructTag) string {
 // show writes a value as one would in a spec.
 func show(v reflect.Value) string {
 	var is any = v.Interface()
+	switch x := is.(type) { // most fields: as YAML writes them, without an encoder for each
+	case bool:
+		return strconv.FormatBool(x)
+	case int:
+		return strconv.Itoa(x)
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case uint64:
+		return strconv.FormatUint(x, 10)
+	case float64:
+		if !math.IsInf(x, 0) && !math.IsNaN(x) {
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		}
+	case string:
+		if x == "" {
+			return `""`
+		}
+	case []string:
+		if len(x) == 0 {
+			return "[]"
+		}
+	}
 	if c := coder(v); c != nil {
 		n, err := c.EncodeNode()
 		if err != nil {

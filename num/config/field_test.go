@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -264,5 +265,31 @@ func TestNeededFieldsAreNotEmpty(t *testing.T) {
 	}
 	if err := config.Check(needy{Data: "d", Who: []string{"ns"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a field holds is shown as YAML writes it.
+func TestValuesAreShownAsYAML(t *testing.T) {
+	type all struct {
+		B bool
+		I int
+		L int64
+		U uint64
+		F float64
+		S string
+		E string
+		N []string
+		M []string
+		D time.Duration
+	}
+	for _, f := range []float64{0, -0.5, 1e21, 1e-7, 123456789, 1. / 3, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
+		v := all{true, -3, math.MinInt64, math.MaxUint64, f, "yes", "", nil, []string{}, time.Second}
+		fields := reflect.ValueOf(v)
+		for i, info := range config.ListAll(&v) {
+			b, err := yaml.Marshal(fields.Field(i).Interface())
+			if want := strings.TrimSpace(string(b)); err != nil || info.Default != want {
+				t.Errorf("%s %v is shown as %s, want %s, %v", info.Path, fields.Field(i), info.Default, want, err)
+			}
+		}
 	}
 }

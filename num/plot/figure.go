@@ -135,6 +135,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	defer sheets.Put(m)
 	g := gg.NewContextForRGBA(m)
 	g.SetLineCapButt()
+	g.SetInterpolator(upright)
 	g.InvertY()
 	c := vgimg.NewWith(vgimg.UseImageWithContext(m, g), vgimg.UseDPI(density)) // which makes it white
 	f.paint(draw.NewCanvas(c, width, height))

@@ -7,9 +7,9 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"maps"
 	"math"
 	"slices"
+	"sync"
 )
 
 // encode returns a picture as PNG. Figures are a few colours and the edges of letters and
@@ -20,8 +20,49 @@ func encode(m *image.RGBA) ([]byte, error) {
 	if p := paletted(m); p != nil {
 		pic = p
 	}
-	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, pic)
+	err := (&png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: &encoders}).Encode(&b, pic)
 	return b.Bytes(), err
+}
+
+// encoders keeps what encoding needs, a megabyte, for the next picture.
+var encoders pool
+
+type pool struct{ sync.Pool }
+
+func (p *pool) Get() *png.EncoderBuffer {
+	b, _ := p.Pool.Get().(*png.EncoderBuffer)
+	return b
+}
+
+func (p *pool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
+
+// run is pixels of one colour that follow each other.
+type run struct{ color, n int32 }
+
+// seen numbers the colours of a picture, and keeps their pixels' four bytes and how many have them.
+type seen struct {
+	number map[uint32]int32
+	recent [1024]struct { // at a place by its bytes, in front of the map
+		bytes uint32
+		next  int32 // its number and one; 0: nothing is here
+	}
+	bytes  []uint32
+	counts []int
+}
+
+func (s *seen) of(bytes uint32) int32 {
+	at := &s.recent[bytes*0x9e3779b1>>22]
+	if at.bytes == bytes && at.next > 0 {
+		return at.next - 1
+	}
+	n, ok := s.number[bytes]
+	if !ok {
+		n = int32(len(s.bytes))
+		s.number[bytes] = n
+		s.bytes, s.counts = append(s.bytes, bytes), append(s.counts, 0)
+	}
+	at.bytes, at.next = bytes, n+1
+	return n
 }
 
 // paletted returns an opaque picture in the 256 colours that most of it has, with the
@@ -30,26 +71,35 @@ func encode(m *image.RGBA) ([]byte, error) {
 func paletted(m *image.RGBA) *image.Paletted {
 	w, h := m.Rect.Dx(), m.Rect.Dy()
 	row := func(y int) []byte { return m.Pix[y*m.Stride : y*m.Stride+4*w] }
-	counts := map[uint32]int{}
+	all, runs := seen{number: map[uint32]int32{}}, make([]run, 0, 8*h)
 	for y, times := 0, 0; y < h; y += times {
 		for times = 1; y+times < h && bytes.Equal(row(y), row(y+times)); times++ { // rows are often like the one above
 		}
-		for c, n := range runs(row(y)) {
-			counts[c] += n * times
+		from := len(runs)
+		runs = appendRuns(runs, row(y), &all)
+		for _, r := range runs[from:] {
+			all.counts[r.color] += int(r.n) * times
 		}
 	}
-	list := slices.SortedFunc(maps.Keys(counts), func(a, b uint32) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
-	few, others := list[:min(256, len(list))], w*h
-	palette, index := make(color.Palette, len(few)), make(map[uint32]uint8, len(list))
-	for i, c := range few {
-		palette[i], index[c] = color.RGBA{uint8(c), uint8(c >> 8), uint8(c >> 16), uint8(c >> 24)}, uint8(i)
-		others -= counts[c]
+	order := make([]int32, len(all.bytes))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	if 10*others > w*h || slices.ContainsFunc(list, func(c uint32) bool { return c>>24 != 255 }) {
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(all.counts[b]-all.counts[a], cmp.Compare(all.bytes[a], all.bytes[b]))
+	})
+	few, others := make([]uint32, min(256, len(order))), w*h
+	palette, index := make(color.Palette, len(few)), make([]uint8, len(order))
+	for i := range few {
+		c := all.bytes[order[i]]
+		few[i], palette[i], index[order[i]] = c, color.RGBA{uint8(c), uint8(c >> 8), uint8(c >> 16), uint8(c >> 24)}, uint8(i)
+		others -= all.counts[order[i]]
+	}
+	if 10*others > w*h || slices.ContainsFunc(all.bytes, func(c uint32) bool { return c>>24 != 255 }) {
 		return nil
 	}
-	for _, c := range list[len(few):] {
-		index[c] = nearest(few, c)
+	for _, n := range order[len(few):] {
+		index[n] = nearest(few, all.bytes[n])
 	}
 	out, at := image.NewPaletted(image.Rect(0, 0, w, h), palette), 0
 	for y := range h {
@@ -57,15 +107,25 @@ func paletted(m *image.RGBA) *image.Paletted {
 			at += copy(out.Pix[at:], out.Pix[at-w:at])
 			continue
 		}
-		for c, n := range runs(row(y)) {
-			i := index[c]
-			for k := range n {
-				out.Pix[at+k] = i
+		for end := at + w; at < end; runs = runs[1:] {
+			for i, k := index[runs[0].color], runs[0].n; k > 0; k-- {
+				out.Pix[at] = i
+				at++
 			}
-			at += n
 		}
 	}
 	return out
+}
+
+// appendRuns appends the runs of a row of pixels.
+func appendRuns(list []run, row []byte, all *seen) []run {
+	for from, to := 0, 0; from < len(row); from = to {
+		c := binary.LittleEndian.Uint32(row[from:])
+		for to = from + 4; to < len(row) && binary.LittleEndian.Uint32(row[to:]) == c; to += 4 {
+		}
+		list = append(list, run{all.of(c), int32((to - from) / 4)})
+	}
+	return list
 }
 
 // nearest returns which of the colours differs least from another.
@@ -82,18 +142,4 @@ func nearest(list []uint32, c uint32) (at uint8) {
 		}
 	}
 	return at
-}
-
-// runs yields the colours of a row of pixels, and how many of them follow each other.
-func runs(row []byte) func(yield func(uint32, int) bool) {
-	return func(yield func(uint32, int) bool) {
-		for from, to := 0, 0; from < len(row); from = to {
-			c := binary.LittleEndian.Uint32(row[from:])
-			for to = from + 4; to < len(row) && binary.LittleEndian.Uint32(row[to:]) == c; to += 4 {
-			}
-			if !yield(c, (to-from)/4) {
-				return
-			}
-		}
-	}
 }

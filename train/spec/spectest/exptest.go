@@ -177,6 +177,14 @@ func Timeless(b []byte) (out []byte) {
 // It returns the last one.
 func Promises(t *testing.T, text string, seed uint64, gone ...string) []byte {
 	t.Helper()
+	last, _ := PromisesOf(t, text, seed, func(*train.Parts) {}, gone...)
+	return last
+}
+
+// PromisesOf does so with parts changed, where it is stopped and resumed, that may not change anything. It returns
+// the last checkpoint and the folder of the run that was not stopped.
+func PromisesOf(t *testing.T, text string, seed uint64, change func(p *train.Parts), gone ...string) (last []byte, dir string) {
+	t.Helper()
 	whole, err := Try(t, text, seed, 1, func(p *train.Parts) {
 		for i, m := range p.Minds {
 			p.Minds[i] = &witness{m, t}
@@ -200,15 +208,15 @@ func Promises(t *testing.T, text string, seed uint64, gone ...string) []byte {
 			t.Errorf("%s differs between one and three workers, %v", name, err)
 		}
 	}
-	if !bytes.Equal(inPieces(t, Parse(t, text), seed, gone), want) {
+	if !bytes.Equal(inPieces(t, Parse(t, text), seed, change, gone), want) {
 		t.Error("a run that is stopped after every second update ends differently")
 	}
-	return want
+	return want, whole.Dir
 }
 
 // inPieces runs a spec, stopped and loaded anew after every second update, and
 // returns the last checkpoint.
-func inPieces(t testing.TB, s *spec.Spec, seed uint64, gone []string) []byte {
+func inPieces(t testing.TB, s *spec.Spec, seed uint64, change func(p *train.Parts), gone []string) []byte {
 	t.Helper()
 	run, err := runlog.Create(filepath.Join(t.TempDir(), "run"), nil, runlog.Info{})
 	if err != nil {
@@ -217,7 +225,12 @@ func inPieces(t testing.TB, s *spec.Spec, seed uint64, gone []string) []byte {
 	defer run.Close()
 	var saved []byte
 	for {
-		loop, err := s.Build(seed, spec.Machine{Workers: 1, Saved: saved})
+		parts, err := s.Parts(seed, spec.Machine{Workers: 1, Saved: saved})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&parts)
+		loop, err := train.NewSelfPlay(s.Train, s.Rewards(), parts)
 		if err == nil && saved != nil {
 			err = loop.Load(saved)
 		}
