@@ -1,6 +1,6 @@
 // Package pyenv is a PettingZoo environment in Python as a game.
 //
-// Worker processes (python -m hop.worker) play the copies; observations, masks,
+// Worker processes (python -m hop_marl.worker) play the copies; observations, masks,
 // rewards and actions lie in memory that both sides see, and one message a step goes
 // to every worker. Which worker plays a copy, and how many there are, reaches no
 // number. An episode is its seed and its actions: that is how a run is resumed.
@@ -53,7 +53,7 @@ func (c Config) Label() string { return strings.TrimSpace(c.Env + " " + c.Kwargs
 
 // Executes says what opening the environment runs.
 func (c Config) Executes() string {
-	return fmt.Sprintf("\"%s -m hop.worker\" with %s(%s)", cmp.Or(c.Python, "python3"), c.Env, c.Kwargs)
+	return fmt.Sprintf("\"%s -m hop_marl.worker\" with %s(%s)", cmp.Or(c.Python, "python3"), c.Env, c.Kwargs)
 }
 
 // workers returns how many processes there are to be.

@@ -138,7 +138,7 @@ func (w *worker) make(g *Game, sts []*state) error {
 // start starts the process and opens the environment in it. The first one is to look
 // whether it can be played.
 func (w *worker) start(c Config, first bool, a *about) (err error) {
-	if w.peer, err = bridge.Python("hop.worker", c.Python, "--set game.python=PATH"); err != nil {
+	if w.peer, err = bridge.Python("hop_marl.worker", c.Python, "--set game.python=PATH"); err != nil {
 		return err
 	}
 	err = w.peer.Call("open", map[string]any{

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-import hop
+import hop_marl as hop
 
 pytest.importorskip("pettingzoo")
 
@@ -100,7 +100,7 @@ def test_a_seed_starts_what_hop_play_shows(make):
     env = make("staghunt", render_mode="ansi")
     env.reset(seed=7)
     shown = subprocess.run(
-        [sys.executable, "-m", "hop", "play", "--team", "ns", "--seed", "7", "--plain"],
+        [sys.executable, "-m", "hop_marl", "play", "--team", "ns", "--seed", "7", "--plain"],
         capture_output=True, text=True, check=True,
     ).stdout
     first = [line[:17] for line in shown.splitlines()[2:6]]

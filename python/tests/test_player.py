@@ -12,8 +12,8 @@ import types
 
 import numpy as np
 import pytest
-from hop import HopError, player
-from hop._binary import binary
+from hop_marl import HopError, player
+from hop_marl._binary import binary
 from test_train_env import POSIX, environment, hop, same
 
 HERE = pathlib.Path(__file__).parent

@@ -17,7 +17,7 @@ import time
 import numpy as np
 import pytest
 
-import hop
+import hop_marl as hop
 
 BINARY = os.environ.get("HOP_BINARY") or shutil.which("hop")
 needs_hop = pytest.mark.skipif(not BINARY, reason="needs the hop program: set HOP_BINARY")

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from hop._binary import binary
+from hop_marl._binary import binary
 
 HERE = pathlib.Path(__file__).parent
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are of Unix")
@@ -25,7 +25,7 @@ SMALL = [
 
 def environment():
     """The environment variables of hop: workers are of this Python, and find this package."""
-    import hop
+    import hop_marl as hop
 
     paths = [str(pathlib.Path(hop.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "HOP_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(paths)}
@@ -79,7 +79,7 @@ def workers():
     found = set()
     for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"hop.worker" in line.read_bytes():
+            if b"hop_marl.worker" in line.read_bytes():
                 found.add(int(line.parent.name))
         except OSError:
             pass

@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import odd
 import pytest
-from hop._copies import Copy, Row, Shape, Turns
-from hop._spaces import Part, actions
-from hop._wire import HopError
-from hop.worker import Worker, load
+from hop_marl._copies import Copy, Row, Shape, Turns
+from hop_marl._spaces import Part, actions
+from hop_marl._wire import HopError
+from hop_marl.worker import Worker, load
 
 
 def opened(name, most=32, **kwargs):

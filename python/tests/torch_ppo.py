@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-from hop import Recorder
+from hop_marl import Recorder
 
 MOVES = [(-1, 0), (1, 0), (0, -1), (0, 1), (0, 0)]  # then: hunt the stag, hunt a hare
 ACTIONS = 7

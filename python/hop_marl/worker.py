@@ -1,6 +1,6 @@
 """Plays PettingZoo environments for hop: the guest behind `hop train ppo --env module:function`.
 
-hop starts `python -m hop.worker`, asks it to open an environment, and learns which
+hop starts `python -m hop_marl.worker`, asks it to open an environment, and learns which
 agents, observations and actions there are. It then asks for copies of the
 environment, whose observations, masks, rewards and actions lie in shared memory: a
 tick steps or resets all copies that are marked, and nothing else is said.

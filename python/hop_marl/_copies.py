@@ -23,8 +23,17 @@ def raised(doing: str, e: BaseException) -> str:
         if "importlib" not in f.filename and os.path.dirname(os.path.abspath(f.filename)) != here
     ]
     trace = "".join(traceback.format_list(frames)).rstrip()
-    text = f"{doing} raised {type(e).__name__}: {e}"
+    text = f"{doing} raised {type(e).__name__}: {e}" + _misnamed(e)
     return text + ("\n" + trace if trace else "")
+
+
+def _misnamed(e: BaseException) -> str:
+    """What to do where code imports this package by the name that it had, or gets another's."""
+    absent = isinstance(e, ModuleNotFoundError) and e.name == "hop"
+    anothers = isinstance(e, (AttributeError, ImportError)) and "module 'hop'" in str(e).replace("from 'hop'", "module 'hop'")
+    if not absent and not anothers:
+        return ""
+    return "; this package is imported as hop_marl: write `import hop_marl as hop`"
 
 
 def _stem(agent: Any) -> str:

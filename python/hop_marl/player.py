@@ -1,6 +1,6 @@
 """Plays for hop: the guest behind `hop adapt RUN --vs py:module:function`.
 
-hop starts `python -m hop.player` and asks it to open a policy: a function, something that makes
+hop starts `python -m hop_marl.player` and asks it to open a policy: a function, something that makes
 players which remember, or an ONNX file. What seats see and do lies in shared memory: a tick decides
 for all copies of a game that are marked, and nothing else is said. docs/strangers.md says what a
 policy can be like.
