@@ -22,6 +22,7 @@ type Game struct {
 	tail     bool     // the mask, the time and the last actions are added to them
 	packages map[string]string
 	pool     pool
+	host     *Hosted // who plays it; nil: workers
 }
 
 // opened are the environments that this program has opened: building a game twice
@@ -29,15 +30,19 @@ type Game struct {
 var opened struct {
 	sync.Mutex
 	games map[Config]*Game
+	host  *Hosted // see Host
 }
 
 // New opens the environment, or says why that cannot be.
-func New(c Config) (*Game, error) {
+func New(c Config) (game.Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	opened.Lock()
 	defer opened.Unlock()
+	if opened.host != nil {
+		return opened.host, nil
+	}
 	if g := opened.games[c]; g != nil {
 		return g, nil
 	}
@@ -109,6 +114,11 @@ func (g *Game) open() error {
 		return fmt.Errorf("its episodes cannot be played again from a seed, so that a run that was stopped could not go on where it was: %s. "+
 			"Let reset(seed=...) seed every source of chance; or train with --set game.replay=false, and do without --resume", a.Differs)
 	}
+	return g.describe(a)
+}
+
+// describe makes the game's spec of what Python says.
+func (g *Game) describe(a about) error {
 	seats, actions := len(a.Agents), len(a.Actions)
 	g.names, g.width, g.packages = a.Agents, a.Width, a.Packages
 	g.spec = game.Spec{
@@ -183,10 +193,16 @@ func (g *Game) Replays() bool { return g.cfg.Replay }
 
 // New returns a state; a worker makes the copy when it is first reset.
 func (g *Game) New() game.State {
+	st := g.newState()
+	g.pool.add(st)
+	return st
+}
+
+// newState returns a state that nobody plays yet.
+func (g *Game) newState() *state {
 	seats := g.spec.Seats
 	st := &state{g: g, alive: make([]bool, seats), lost: make([]bool, seats), last: make([]int8, seats), over: true}
 	st.self[0] = st
-	g.pool.add(st)
 	return st
 }
 

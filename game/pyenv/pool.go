@@ -107,20 +107,11 @@ func (w *worker) make(g *Game, sts []*state) error {
 			return err
 		}
 	}
-	n, seats, k := len(sts), g.spec.Seats, len(g.spec.Actions)
+	n := len(sts)
 	if err := w.peer.Call("copies", map[string]int{"copies": n}, nil); err != nil {
 		return bridge.Traced(err)
 	}
-	m, err := w.peer.Share([]bridge.Array{
-		{Name: "op", Type: "u1", Shape: []int{n}},
-		{Name: "seed", Type: "i8", Shape: []int{n}},
-		{Name: "action", Type: "i4", Shape: []int{n, seats}},
-		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
-		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
-		{Name: "alive", Type: "u1", Shape: []int{n, seats}},
-		{Name: "cut", Type: "u1", Shape: []int{n, seats}},
-		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
-	})
+	m, err := w.peer.Share(g.arrays(n))
 	if err != nil {
 		return bridge.Traced(err)
 	}
@@ -133,6 +124,21 @@ func (w *worker) make(g *Game, sts []*state) error {
 		st.at = place{w, b, i}
 	}
 	return nil
+}
+
+// arrays lists what is shared of so many copies.
+func (g *Game) arrays(n int) []bridge.Array {
+	seats, k := g.spec.Seats, len(g.spec.Actions)
+	return []bridge.Array{
+		{Name: "op", Type: "u1", Shape: []int{n}},
+		{Name: "seed", Type: "i8", Shape: []int{n}},
+		{Name: "action", Type: "i4", Shape: []int{n, seats}},
+		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
+		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
+		{Name: "alive", Type: "u1", Shape: []int{n, seats}},
+		{Name: "cut", Type: "u1", Shape: []int{n, seats}},
+		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
+	}
 }
 
 // start starts the process and opens the environment in it. The first one is to look

@@ -148,6 +148,10 @@ func (st *state) Step(actions []int32, rewards []float32, _ *rng.Rand) {
 
 // alone is StepAll of this state.
 func (st *state) alone(actions []int32, rewards []float32, r *rng.Rand) {
+	if h := st.g.host; h != nil {
+		h.played(st, actions, rewards)
+		return
+	}
 	st.acts[0], st.rewards[0], st.rules[0] = actions, rewards, r
 	st.g.StepAll(st.self[:], st.acts[:], st.rewards[:], st.rules[:])
 	st.acts[0], st.rewards[0], st.rules[0] = nil, nil, nil

@@ -16,6 +16,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import dataset
     from ._binary import BinaryError
+    from ._onnx import onnx
     from ._strangers import Strangers, strangers
     from ._wire import HopError, PeerDied
     from .agents import Agent, Look, Other, bot, bots, load
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # What the package has, and where.
 _FROM = {
     "_binary": ["BinaryError"],
+    "_onnx": ["onnx"],
     "_strangers": ["Strangers", "strangers"],
     "_wire": ["HopError", "PeerDied"],
     "agents": ["Agent", "Look", "Other", "bot", "bots", "load"],

@@ -127,6 +127,23 @@ class Shape:
         return int(found or 0)
 
 
+    def describe(self) -> dict[str, Any]:
+        """What hop must know of it."""
+        shapes = {p.shape for p in self.parts}
+        only = shapes.pop() if len(shapes) == 1 else ()
+        return {
+            "agents": [str(a) for a in self.agents],
+            "actions": self.names,
+            "width": self.width,
+            "numbers": self.numbers,
+            "roles": self.roles,
+            "turns": self.turns,
+            "layout": self.declared or None,
+            "board": list(only) if len(only) == 3 else [],  # height, width and planes, if it is one for everybody
+            "same": len(set(self.role)) == 1,
+        }
+
+
 class Row:
     """The numbers of one copy: pieces of shared memory, or memory of its own."""
 
@@ -245,7 +262,10 @@ class Copy:
         self.row.mask[seat, :n], self.full[seat] = mask != 0, False
 
     def _reset(self, seed: int) -> None:
-        out = self.env.reset(seed=seed)
+        self.began(self.env.reset(seed=seed))
+
+    def began(self, out: Any) -> None:
+        """Takes what a reset returned."""
         obs, infos = out if isinstance(out, tuple) and len(out) == 2 else (out, {})
         self._begin()
         for s in self.alive:
@@ -255,12 +275,13 @@ class Copy:
             self._observe(s, obs[a], infos.get(a))
 
     def _step(self) -> None:
+        played, agents, acts = self.row.action.tolist(), self.shape.agents, self.shape.actions
+        self.took(self.env.step({agents[s]: acts[s][played[s]] for s in self.alive}))
+
+    def took(self, out: Any) -> None:
+        """Takes what a step returned."""
         row, agents = self.row, self.shape.agents
-        played = row.action.tolist()
-        acts = self.shape.actions
-        obs, rewards, terminated, truncated, infos = self.env.step(
-            {agents[s]: acts[s][played[s]] for s in self.alive}
-        )
+        obs, rewards, terminated, truncated, infos = out
         here = self.env.agents
         left = []
         for s in self.alive:
@@ -302,7 +323,10 @@ class Turns(Copy):
     """
 
     def _reset(self, seed: int) -> None:
-        self.env.reset(seed=seed)
+        self.began(self.env.reset(seed=seed))
+
+    def began(self, out: Any) -> None:
+        """Takes what the environment is like after a reset."""
         self._begin()
         self._pass()
         self._look()
@@ -331,10 +355,12 @@ class Turns(Copy):
                 row.mask[s, 0] = 1
 
     def _step(self) -> None:
+        seat = self.number[self.env.agent_selection]
+        self.took(self.env.step(self.shape.actions[seat][int(self.row.action[seat])]))
+
+    def took(self, out: Any) -> None:
+        """Takes what the environment is like after a turn."""
         env, row, agents = self.env, self.row, self.shape.agents
-        now = env.agent_selection
-        seat = self.number[now]
-        env.step(self.shape.actions[seat][int(row.action[seat])])
         left = []
         for s in self.alive:
             a = agents[s]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._binary import binary
+from ._own import make
 from ._wire import Peer
 
 if TYPE_CHECKING:
@@ -41,7 +42,12 @@ def parallel_env(
     What ends an agent by the rules, the game's horizon among them, is a termination; a limit
     that agents cannot see is a truncation. `reset(seed=7)` starts the episode that
     `hop play --seed 7` starts.
+
+    "python" with env="module:function" and kwargs is that environment of yours, as a run that was
+    trained on it names it: hop.parallel_env(agent.game, **agent.params).
     """
+    if game == "python":
+        return make(params.pop("env", ""), **params)
     try:
         from ._parallel import HopParallelEnv
     except ImportError as err:

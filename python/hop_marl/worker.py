@@ -86,26 +86,12 @@ class Worker:
         if args.get("probe"):
             masks = self._probe(env, min(horizon, _REPLAY_STEPS))
         return {
-            "agents": [str(a) for a in shape.agents],
-            "actions": shape.names,
-            "width": shape.width,
-            "numbers": shape.numbers,
-            "roles": shape.roles,
-            "turns": shape.turns,
+            **shape.describe(),
             "horizon": horizon,
             "masks": masks,
-            "layout": shape.declared or None,
-            "board": self._board(),
             "differs": self._differs(horizon) if args.get("replay") else "",
             "packages": _packages(function, env),
-            "same": len(set(shape.role)) == 1,
         }
-
-    def _board(self) -> list[int]:
-        """Height, width and planes of what is observed, if it is a board for everybody."""
-        shapes = {p.shape for p in self.shape.parts}
-        only = shapes.pop() if len(shapes) == 1 else ()
-        return list(only) if len(only) == 3 else []
 
     def _copy(self, row: Row) -> Copy:
         return (Turns if self.shape.turns else Copy)(self.shape, self.make, row)

@@ -93,6 +93,7 @@ type About struct {
 	Params map[string]any `json:"params"`
 	Agents int            `json:"agents"`
 	Step   int64          `json:"step"`
+	Own    bool           `json:"own"` // the game is an environment of the user's, which was not started: its agents are not known
 }
 
 // saved reads the checkpoint that is asked for, with parameters of the game changed.
@@ -116,6 +117,9 @@ func (s *Server) about(args json.RawMessage) (*About, error) {
 	w := Who{Agent: -1}
 	if err := json.Unmarshal(args, &w); err != nil {
 		return nil, err
+	}
+	if about, err := s.aboutEnv(w); about != nil || err != nil {
+		return about, err
 	}
 	x, dir, err := s.saved(w, nil)
 	if err != nil {

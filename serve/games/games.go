@@ -23,6 +23,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/bridge"
+	"github.com/hop-marl/hop/game/pyenv"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/play"
@@ -65,6 +66,7 @@ type Server struct {
 	rec     *play.Recorder // of copy 0; nil: nothing is drawn
 	names   []string       // [A] who plays, for pictures
 	shared  bool           // the arrays are there
+	host    *pyenv.Hosted  // the host's own environment, if that is what is played
 
 	// The arrays. A is agents, N copies, L numbers of an observation, K actions.
 	obs        []float32 // [N][A][L] zero if the agent has left before the last step
@@ -129,7 +131,7 @@ type Observation struct {
 	Last     int      `json:"last"`
 }
 
-// Call answers "games", "open", "render", "replaced", "save" and "load".
+// Call answers "games", "open", "host", "render", "replaced", "save" and "load".
 func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 	switch op {
 	case "games":
@@ -144,6 +146,8 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("open: %w", err)
 		}
 		return s.open(o)
+	case "host":
+		return s.hostEnv(args)
 	case "bots":
 		return s.bots(args)
 	case "strangers":
@@ -195,6 +199,11 @@ func (s *Server) open(o Open) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.opened(g, o)
+}
+
+// opened builds the game and says what it is like.
+func (s *Server) opened(g spec.Game, o Open) (*Opened, error) {
 	built, err := g.Build()
 	if err != nil {
 		return nil, err
@@ -286,7 +295,11 @@ func bytes(spec game.Spec, envs int) float64 {
 // arrays lists what the host must share.
 func (s *Server) arrays(envs int) []bridge.Array {
 	agents := s.spec.Seats
-	return []bridge.Array{
+	var own []bridge.Array
+	if s.host != nil {
+		own = s.host.Arrays()
+	}
+	return append([]bridge.Array{
 		{Name: "obs", Type: "f4", Shape: []int{envs, agents, s.spec.Obs.Len()}},
 		{Name: "legal", Type: "b1", Shape: []int{envs, agents, len(s.spec.Actions)}},
 		{Name: "alive", Type: "b1", Shape: []int{envs, agents}},
@@ -300,7 +313,7 @@ func (s *Server) arrays(envs int) []bridge.Array {
 		{Name: "seeds", Type: "i8", Shape: []int{envs}},
 		{Name: "restart", Type: "u1", Shape: []int{envs}},
 		{Name: "replaced", Type: "i8", Shape: []int{1}},
-	}
+	}, own...)
 }
 
 // Share takes the memory for the arrays.
@@ -324,6 +337,9 @@ func (s *Server) Share(m *bridge.Memory) error {
 	s.returns, s.over, s.steps = bridge.Slice[float64](m, "returns"), bridge.Slice[bool](m, "over"), bridge.Slice[int32](m, "steps")
 	s.seeds, s.restart = bridge.Slice[int64](m, "seeds"), bridge.Slice[uint8](m, "restart")
 	s.replaced = bridge.Slice[int64](m, "replaced")
+	if s.host != nil {
+		s.host.Share(m)
+	}
 	s.living, s.shown = make([]bool, envs*s.spec.Seats), make([]bool, envs*s.spec.Seats)
 	s.shared = true
 	return nil
