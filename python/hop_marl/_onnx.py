@@ -28,7 +28,7 @@ class Onnx:
         self.nets = [Network(f) for f in files]
         self.whose: dict[int, int] = {}
         for i, net in enumerate(self.nets):
-            for a in net.meta.get("agents", "").split(","):
+            for a in net.net.get_modelmeta().custom_metadata_map.get("agents", "").split(","):
                 if a.strip().isdigit():
                     self.whose[int(a)] = i
         self._draw = np.random.default_rng(seed)

@@ -134,7 +134,6 @@ class Network:
             )
         width = reads["obs"].shape[-1]
         self.width = width if isinstance(width, int) else None
-        self.meta: dict[str, str] = self.net.get_modelmeta().custom_metadata_map
         if numbers and self.width and width != numbers:
             raise Refusal(
                 f"it reads observations of {width} numbers, those of this game have {numbers}; name "

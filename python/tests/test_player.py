@@ -327,7 +327,7 @@ def test_actions_of_a_network_are_drawn_among_the_legal(monkeypatch, gives):
     net.decide(b, list(range(many)), [True] * many)
     assert set(b.action) == {0, 2} and abs((b.action == 2).mean() - 0.75) < 0.03
     for seed, want in ((0, 0), (2**63 - 1, 2)):
-        assert player._draw(np.array([0.5, 0.0, 0.5]), np.array([True, False, True]), False, seed) == want
+        assert player.draw(np.array([0.5, 0.0, 0.5]), np.array([True, False, True]), False, seed) == want
 
 
 def test_a_network_carries_its_state_through_an_episode(monkeypatch):
