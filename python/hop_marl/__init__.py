@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ._wire import HopError, PeerDied
     from .agents import Agent, Look, Other, bot, bots, load
     from .envs import games, parallel_env, vec_env
+    from ._html import Result
+    from .lab import Training, adapt, audit, compare, metrics, plot, train
     from .recorder import Recorder
 
 # What the package has, and where.
@@ -31,6 +33,8 @@ _FROM = {
     "_wire": ["HopError", "PeerDied"],
     "agents": ["Agent", "Look", "Other", "bot", "bots", "load"],
     "envs": ["games", "parallel_env", "vec_env"],
+    "lab": ["Training", "adapt", "audit", "compare", "metrics", "plot", "train"],
+    "_html": ["Result"],
     "recorder": ["Recorder"],
 }
 _WHERE = {name: module for module, names in _FROM.items() for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from ._game import Game, bounds
+from ._html import png
 from ._wire import HopError
 
 
@@ -171,6 +173,12 @@ class HopParallelEnv(ParallelEnv):
             return self._game.render(self.render_mode)
         self._show()
         return None
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the board as it is, if the env was made with a render_mode."""
+        if self.render_mode is None or not self._game.started or not self._game.usable:
+            return f"<code>{html.escape(repr(self))}</code>"
+        return png(self._game.render("rgb_array"))
 
     def _show(self) -> None:
         """Draws the window of render_mode "human"."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from ._binary import binary
 from ._game import Game
+from ._html import look as look_html
 from ._own import follow
 from ._wire import HopError, Peer
 
@@ -96,6 +97,9 @@ class Look:
     prior: np.ndarray | None = None
     line: list[Move] = field(default_factory=list)
     others: dict[str, Other] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        return look_html(self)
 
     def __str__(self) -> str:
         """In words, the likeliest first."""

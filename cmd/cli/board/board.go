@@ -111,10 +111,10 @@ func New(s Setup, in io.Reader, w io.Writer, cancel context.CancelFunc) *Board {
 	return b
 }
 
-// Terminal reports whether it is one.
+// Terminal reports whether it is one. A notebook's is none: it shows lines, and no line twice.
 func Terminal(f any) bool {
 	file, ok := f.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	return ok && os.Getenv("JPY_PARENT_PID") == "" && term.IsTerminal(int(file.Fd()))
 }
 
 // Width returns how many columns a terminal has; 80 where that is not known.
