@@ -103,9 +103,12 @@ type declared struct {
 
 // open starts the first worker and learns what the environment is like.
 func (g *Game) open() error {
-	for range g.cfg.workers() {
-		g.pool.workers = append(g.pool.workers, &worker{})
+	for i := range g.cfg.workers() {
+		g.pool.workers = append(g.pool.workers, &worker{id: i + 1})
 	}
+	hired.Lock()
+	hired.list = append(hired.list, g.pool.workers...)
+	hired.Unlock()
 	var a about
 	if err := g.pool.workers[0].start(g.cfg, true, &a); err != nil {
 		return err

@@ -35,7 +35,7 @@ func Host(c Config, said json.RawMessage) (*Hosted, error) {
 
 // Arrays lists what the host must share, beside what it sees of any game.
 func (h *Hosted) Arrays() []bridge.Array {
-	list := h.g.arrays(1)[3:] // the host knows its seeds and actions
+	list := h.g.arrays(1)[4:] // the host knows its seeds and actions
 	for i := range list {
 		list[i].Name = "own_" + list[i].Name
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/bridge"
@@ -20,9 +21,15 @@ type pool struct {
 
 // worker is a Python process. What is asked of it is asked under its lock.
 type worker struct {
+	id   int // from 1
 	lock sync.Mutex
 	peer *bridge.Peer
 	sent error // what came of the last question's sending
+
+	// What is waited for, and what tells where it is; under the lock of hired.
+	opening string
+	since   time.Time
+	blocks  []*block
 
 	free []place // of states that nobody holds any more; the pool's, under its lock
 }
@@ -34,6 +41,8 @@ type block struct {
 	seed                 []int64 // [copies]
 	obs                  []float32
 	reward               []float32 // [copies][seats]
+	at                   []int64   // which copy is played just now, from 1, its step and its seed
+	number               []int     // [copies] of the state
 }
 
 // place is a copy of a worker.
@@ -75,13 +84,18 @@ func (p *pool) place(g *Game) error {
 	if n == 0 {
 		return nil
 	}
+	for i, st := range p.waiting { // those of a rollout come together
+		st.number = i
+	}
 	errs := make([]error, all)
 	var wg sync.WaitGroup
 	for i := range all {
 		w, todo := p.workers[(p.placed+i)%all], p.waiting[i*n/all:(i+1)*n/all]
 		for len(todo) > 0 && len(w.free) > 0 {
 			last := len(w.free) - 1
-			todo[0].at, w.free, todo = w.free[last], w.free[:last], todo[1:]
+			todo[0].at, w.free = w.free[last], w.free[:last]
+			todo[0].at.b.number[todo[0].at.i] = todo[0].number
+			todo = todo[1:]
 		}
 		if len(todo) > 0 {
 			wg.Go(func() { errs[i] = w.make(g, todo) })
@@ -119,10 +133,14 @@ func (w *worker) make(g *Game, sts []*state) error {
 		op: bridge.Slice[uint8](m, "op"), mask: bridge.Slice[uint8](m, "mask"), alive: bridge.Slice[uint8](m, "alive"),
 		cut: bridge.Slice[uint8](m, "cut"), action: bridge.Slice[int32](m, "action"), seed: bridge.Slice[int64](m, "seed"),
 		obs: bridge.Slice[float32](m, "obs"), reward: bridge.Slice[float32](m, "reward"),
+		at: bridge.Slice[int64](m, "at"), number: make([]int, n),
 	}
 	for i, st := range sts {
-		st.at = place{w, b, i}
+		st.at, b.number[i] = place{w, b, i}, st.number
 	}
+	hired.Lock()
+	defer hired.Unlock()
+	w.blocks = append(w.blocks, b)
 	return nil
 }
 
@@ -132,6 +150,7 @@ func (g *Game) arrays(n int) []bridge.Array {
 	return []bridge.Array{
 		{Name: "op", Type: "u1", Shape: []int{n}},
 		{Name: "seed", Type: "i8", Shape: []int{n}},
+		{Name: "at", Type: "i8", Shape: []int{3}},
 		{Name: "action", Type: "i4", Shape: []int{n, seats}},
 		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
 		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
@@ -147,6 +166,8 @@ func (w *worker) start(c Config, first bool, a *about) (err error) {
 	if w.peer, err = bridge.Python("hop_marl.worker", c.Python, "--set game.python=PATH"); err != nil {
 		return err
 	}
+	w.ask(c.Label())
+	defer w.answered()
 	err = w.peer.Call("open", map[string]any{
 		"env": c.Env, "kwargs": c.Kwargs, "horizon": c.Horizon, "most_actions": game.MaxActions, "probe": first, "replay": first && c.Replay,
 	}, a)
@@ -170,6 +191,7 @@ func (p *pool) tick(sts []game.State, actions [][]int32, rules []*rng.Rand) (fai
 				st.ask(actions[i], rules[i])
 			}
 		}
+		w.ask("")
 		w.sent = w.peer.Send(0)
 	}
 	for _, w := range p.workers {
@@ -180,9 +202,10 @@ func (p *pool) tick(sts []game.State, actions [][]int32, rules []*rng.Rand) (fai
 		if err == nil {
 			err = w.peer.Wait()
 		}
+		w.answered()
 		w.lock.Unlock()
 		if err != nil && failed == nil {
-			failed = bridge.Traced(err)
+			failed = w.lost(err)
 		}
 	}
 	return failed

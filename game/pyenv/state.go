@@ -11,13 +11,14 @@ import (
 
 // state is one copy of the environment, as Python left it.
 type state struct {
-	g    *Game
-	at   place
-	seed int64
-	t    int
-	sum  uint64 // of everything that was played and seen in this episode
-	over bool
-	cut  bool // and all who left last were stopped by a limit from outside
+	g      *Game
+	at     place
+	number int // which env of a rollout it is, for messages
+	seed   int64
+	t      int
+	sum    uint64 // of everything that was played and seen in this episode
+	over   bool
+	cut    bool // and all who left last were stopped by a limit from outside
 
 	alive, lost []bool // [seats]
 	last        []int8 // [seats] the last joint action

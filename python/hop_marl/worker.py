@@ -51,7 +51,7 @@ class Worker:
         self.shape: Shape | None = None
         self.make: Callable[[], Any] | None = None
         self.wanted = 0
-        self.blocks: list[tuple[np.ndarray, np.ndarray, list[Copy]]] = []
+        self.blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray, list[Copy]]] = []
 
     def call(self, op: str, args: dict) -> dict | None:
         """Answers a question: open an environment, or make room for copies."""
@@ -159,25 +159,28 @@ class Worker:
     def share(self, arrays: dict[str, np.ndarray]) -> None:
         """Takes the memory of the copies that were asked for."""
         copies = [self._copy(Row(self.shape, arrays, i)) for i in range(self.wanted)]
-        self.blocks.append((arrays["op"], arrays["seed"], copies))
+        self.blocks.append((arrays["op"], arrays["seed"], arrays["at"], copies))
 
     def tick(self, code: int) -> None:
         """Steps or resets the copies that are marked."""
-        for op, seed, copies in self.blocks:
+        for op, seed, at, copies in self.blocks:
             marked = np.flatnonzero(op)
             if len(marked) == 0:
                 continue
             what = op[marked].tolist()
             op[marked] = 0
             for i, do in zip(marked.tolist(), what):
+                copy = copies[i]
+                at[:] = (i + 1, copy.t + 1, copy.seed) if do == _STEP else (i + 1, 0, seed[i])
                 if do == _STEP:
-                    copies[i].step()
+                    copy.step()
                 else:
-                    copies[i].reset(int(seed[i]))
+                    copy.reset(int(seed[i]))
+            at[0] = -at[0]  # done with it
 
     def close(self) -> None:
         """Closes every copy that was played."""
-        for _, _, copies in self.blocks:
+        for *_, copies in self.blocks:
             for copy in copies:
                 try:
                     copy.env.close()

@@ -163,3 +163,19 @@ def leaves(returns: bool = False, **kwargs):
             return seen, paid, ended, cut, infos
 
     return Leaves(**kwargs)
+
+
+def some(**kwargs):
+    """A Line with one walker or two an episode, each of which earns 1 a step."""
+
+    class Some(Line):
+        def reset(self, seed=None, options=None):
+            super().reset(seed)
+            self.agents = self.agents[: 1 + int(self.draw.integers(2))]
+            return self.seen(self.agents), {a: {} for a in self.agents}
+
+        def step(self, actions):
+            seen, paid, ended, cut, infos = super().step(actions)
+            return seen, dict.fromkeys(paid, 1.0), ended, cut, infos
+
+    return Some(**kwargs)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -235,6 +236,8 @@ def test_a_worker_that_is_killed_is_said(tmp_path):
     os.kill(mine[1], signal.SIGKILL)
     said = p.communicate(timeout=5)[1].decode()
     assert p.returncode == 1 and "is gone: signal: killed" in said, said
+    at = rf"worker [12] \(pid {mine[1]}\) was lost (?:in|after) (step \d+ of env \d, whose episode has|the reset of env \d with) seed \d+"
+    assert re.search(at, said), said
     assert not left(p.pid) and not any(w in workers() for w in mine)
 
 
@@ -252,14 +255,48 @@ def test_an_environment_that_hangs_can_be_left(tmp_path):
     time.sleep(4)
     mine = children(p.pid)
     assert p.poll() is None and len(mine) == 2
-    for _ in range(2):
-        p.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    time.sleep(1.3)
+    p.send_signal(signal.SIGINT)
     assert p.wait(5) == 130
+    said = p.stderr.read().decode()
+    at = r"worker ([12]) \(pid (\d+)\) has not answered for \d+s in step 5 of env \d, whose episode has seed \d+; a second signal"
+    assert {int(pid) for _, pid in re.findall(at, said)} == {*mine}, said
     until = time.time() + 3
     while time.time() < until and any(w in workers() for w in mine):
         time.sleep(0.05)
     assert not any(w in workers() for w in mine)
+
+
+@POSIX
+def test_a_signal_that_is_sent_twice_saves(tmp_path):
+    """As GNU timeout does: to the program, and then to its group."""
+    p = subprocess.Popen(
+        [binary(), "train", "ppo", "--env", "odd:line", *SMALL, "--steps=9000000"] + ["--out", str(tmp_path)],
+        cwd=HERE, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    )
+    until = time.time() + 60
+    while time.time() < until and not list(tmp_path.glob("*/seed-1/checkpoints/*.safetensors")):
+        time.sleep(0.02)
+    p.send_signal(signal.SIGTERM)
+    time.sleep(0.002)
+    p.send_signal(signal.SIGTERM)
+    said = p.communicate(timeout=20)[1].decode()
+    assert p.returncode == 1 and "hop train --resume" in said and "ended at once" not in said, said
+
+
+def test_agents_that_are_absent_are_not_zero(tmp_path):
+    """Returns are means over the episodes that an agent was in: in metrics, scores and eval."""
+    run = train(tmp_path, env="odd:some", steps=900)
+    rows = [line.split(",") for line in (run / "metrics.csv").read_text().splitlines()]
+    for name, many in (("return", {"0": 12.0, "1": 12.0}), ("return/mean", {"": 12.0})):
+        got = {(r[2], float(r[3])) for r in rows if r[1] == name}
+        assert got == {*many.items()}, (name, got)
+    n = {a: sum(int(r[4]) for r in rows if r[1] == "return" and r[2] == a) for a in "01"}
+    assert 0 < n["1"] < n["0"]
+    assert json.loads((run / "result.json").read_text())["agents"] == [12.0, 12.0]
+    seats = json.loads(hop("eval", "--env", "odd:some", "--team", "random", "--episodes", 20, "--json"))["seats"]
+    assert [s["mean"] for s in seats] == [12.0, 12.0]
 
 
 def test_environments_that_cannot_be_replayed_are_refused(tmp_path):

@@ -56,7 +56,8 @@ func (s *Server) hostEnv(args json.RawMessage) (*Opened, error) {
 			first = err
 		}
 	}
-	return nil, fmt.Errorf("this environment, with agents %v and actions %v, is not what was trained on: %w", said["agents"], said["actions"], first)
+	return nil, fmt.Errorf("this environment, with agents %v and actions %v, is not what was trained on: %w",
+		said["agents"], said["actions"], first)
 }
 
 // hostGame returns the game of a run that was trained on an environment in Python, with its
