@@ -69,7 +69,7 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	name, sets := c.Env.Named(c.Game, c.Set)
+	name, sets := c.Env.Named(c.Game, c.with(c.Set))
 	for _, set := range sets {
 		if !strings.HasPrefix(set, "game.") {
 			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)

@@ -21,6 +21,7 @@ import (
 	"github.com/hop-marl/hop/cmd/cli/board"
 	"github.com/hop-marl/hop/cmd/cli/complete"
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/pyenv"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/num/f32"
@@ -116,6 +117,9 @@ func Main(reg *spec.Registry) {
 	ctx, done := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	done()
+	if many := pyenv.Lenient(); many > 0 {
+		fmt.Fprintf(os.Stderr, "note: %d observations, rewards or agents were outside of what the environment declares, and were put up with (lenient)\n", many)
+	}
 	reg.Close()
 	os.Exit(code)
 }

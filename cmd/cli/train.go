@@ -50,7 +50,7 @@ func (c trainCmd) spec(reg *spec.Registry) (spec.Spec, error) {
 	if c.Steps > 0 {
 		c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
 	}
-	sp, err := reg.Load(c.Env.Preset(reg, c.What, c.Set))
+	sp, err := reg.Load(c.Env.Preset(reg, c.What, c.with(c.Set)))
 	if err != nil {
 		err = usageError{err}
 	}

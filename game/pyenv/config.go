@@ -28,6 +28,7 @@ type Config struct {
 	Horizon int    `yaml:"horizon" doc:"longest episode; longer ones are cut; 0: what the environment says, else 1000" unit:"steps" range:"0..100000"`
 	Workers int    `yaml:"workers" doc:"Python processes that play the copies; 0: one a core, at most 16; no number depends on it" range:"0..256"`
 	Python  string `yaml:"python" doc:"the Python interpreter; empty: HOP_PYTHON, the one beside the hop command, the one of VIRTUAL_ENV, or python3"`
+	Lenient bool   `yaml:"lenient" doc:"observations outside of their Box are clipped, rewards that are arrays of one number and agents that nobody knows are taken as they come, and counted; false: refused"`
 	Replay  bool   `yaml:"replay" doc:"episodes can be played again from reset(seed) and their actions, which is tried before a run begins; false: not tried, and a run that was stopped cannot be resumed"`
 }
 

@@ -41,7 +41,7 @@ type block struct {
 	seed                 []int64 // [copies]
 	obs                  []float32
 	reward               []float32 // [copies][seats]
-	at                   []int64   // which copy is played just now, from 1, its step and its seed
+	at                   []int64   // which copy is played just now, from 1, its step and its seed; what was put up with (game.lenient)
 	number               []int     // [copies] of the state
 }
 
@@ -150,7 +150,7 @@ func (g *Game) arrays(n int) []bridge.Array {
 	return []bridge.Array{
 		{Name: "op", Type: "u1", Shape: []int{n}},
 		{Name: "seed", Type: "i8", Shape: []int{n}},
-		{Name: "at", Type: "i8", Shape: []int{3}},
+		{Name: "at", Type: "i8", Shape: []int{4}},
 		{Name: "action", Type: "i4", Shape: []int{n, seats}},
 		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
 		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
@@ -170,6 +170,7 @@ func (w *worker) start(c Config, first bool, a *about) (err error) {
 	defer w.answered()
 	err = w.peer.Call("open", map[string]any{
 		"env": c.Env, "kwargs": c.Kwargs, "horizon": c.Horizon, "most_actions": game.MaxActions, "probe": first, "replay": first && c.Replay,
+		"lenient": c.Lenient,
 	}, a)
 	if err != nil {
 		w.peer.Close()

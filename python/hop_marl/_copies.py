@@ -44,8 +44,8 @@ def _stem(agent: Any) -> str:
 class Shape:
     """What an environment is like: who plays, what is observed, what can be done."""
 
-    def __init__(self, name: str, env: Any, most_actions: int):
-        self.name = name
+    def __init__(self, name: str, env: Any, most_actions: int, lenient: bool = False):
+        self.name, self.lenient = name, lenient
         classes = {c.__name__ for c in type(env).__mro__}
         self.turns = "AECEnv" in classes or (
             "ParallelEnv" not in classes and hasattr(env, "agent_iter")
@@ -78,6 +78,7 @@ class Shape:
                 Part(
                     f"the observation space of agent {a}",
                     inner["observation"] if self.dicts[-1] else space,
+                    lenient,
                 )
             )
             self.actions.append(actions(a, acts, most_actions))
@@ -157,6 +158,7 @@ class Row:
                 "cut": np.zeros((1, n), np.uint8),
                 "reward": np.zeros((1, n), np.float32),
                 "action": np.zeros((1, n), np.int32),
+                "at": np.zeros(4, np.int64),
             }
         self.obs, self.mask, self.alive = arrays["obs"][i], arrays["mask"][i], arrays["alive"][i]
         self.cut, self.reward, self.action = (
@@ -164,7 +166,8 @@ class Row:
             arrays["reward"][i],
             arrays["action"][i],
         )
-        self.write = [p.writer(self.obs[s, : p.size]) for s, p in enumerate(shape.parts)]
+        self.lenient = arrays["at"][3:]  # how much was put up with
+        self.write = [p.writer(self.obs[s, : p.size], self.lenient) for s, p in enumerate(shape.parts)]
 
     def copy(self) -> list[np.ndarray]:
         """What it holds now."""
@@ -282,11 +285,13 @@ class Copy:
         """Takes what a step returned."""
         row, agents = self.row, self.shape.agents
         obs, rewards, terminated, truncated, infos = out
+        self._known(obs, rewards, terminated, truncated, infos)
         here = self.env.agents
         left = []
         for s in self.alive:
             a = agents[s]
-            row.reward[s] = rewards.get(a, 0.0)
+            paid = rewards.get(a, 0.0)
+            row.reward[s] = paid if type(paid) is float else self._paid(a, paid)
             if a in obs:
                 self._observe(s, obs[a], infos.get(a))
             end, cut = terminated.get(a, False), truncated.get(a, False)
@@ -300,6 +305,28 @@ class Copy:
             self.alive = [s for s in self.alive if s not in left]
         if len(here) != len(self.alive):
             self._strangers(here, left)
+
+    def _paid(self, agent: Any, reward: Any) -> float:
+        """A reward that is no plain float: a number of another kind, or something to refuse."""
+        got = np.asarray(reward)
+        if got.dtype.kind not in "fiub" or got.ndim and not (self.shape.lenient and got.size == 1):
+            raise Refusal(
+                f"agent {agent} gets the reward {reward!r:.100}, of type {type(reward).__name__}"
+                + (f" and shape {got.shape}" if got.ndim else "")
+                + "; want a number: use float(...), or --lenient, which takes arrays of one number and counts them"
+            )
+        self.row.lenient[0] += got.ndim > 0
+        return float(got.reshape(()))
+
+    def _known(self, *given: Any) -> None:
+        """Refuses names of agents that nobody knows."""
+        for name, d in zip(("observations", "rewards", "terminations", "truncations", "infos"), given):
+            if d.keys() <= self.number.keys():
+                continue
+            if not self.shape.lenient:
+                more = sorted(map(str, d.keys() - self.number.keys()))
+                raise Refusal(f"{name} has {', '.join(more)}, and possible_agents names {self.shape.agents}")
+            self.row.lenient[0] += 1
 
     def _strangers(self, here: list, left: list[int]) -> None:
         """Refuses agents that come back, or that come later: who has left is done with."""
@@ -364,7 +391,7 @@ class Turns(Copy):
         left = []
         for s in self.alive:
             a = agents[s]
-            row.reward[s] = env.rewards.get(a, 0.0)
+            row.reward[s] = self._paid(a, env.rewards.get(a, 0.0))
             if self._gone(a):
                 left.append(s)
                 row.alive[s] = 0

@@ -27,7 +27,7 @@ class Game:
     def __init__(self, illegal: str, **asked: Any):
         if illegal not in ("warn", "error", "replace"):
             raise ValueError(f'illegal is {illegal!r}, want "warn", "error" or "replace"')
-        asked["illegal"] = "error" if illegal == "error" else "replace"
+        asked["illegal"] = illegal
         self.peer = Peer([binary(), "bridge"])
         try:
             self.spec: dict = self.peer.call("open", **asked)

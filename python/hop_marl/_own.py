@@ -40,7 +40,7 @@ class Own(Game):
             self.peer.close()
             raise
         own = {k.removeprefix("own_"): x for k, x in self.arrays.items() if k.startswith("own_")}
-        own["action"] = np.zeros((1, len(self.names)), np.int32)
+        own["action"], own["at"] = np.zeros((1, len(self.names)), np.int32), np.zeros(4, np.int64)
         self.copy = (Turns if self.shape.turns else Copy)(self.shape, lambda: env, Row(self.shape, own))
         self.copy.env = env
         self.started, self.lost = False, ""

@@ -101,6 +101,8 @@ class HopParallelEnv(ParallelEnv):
         living = self._living_now()
         if not living:
             return {}, {}, {}, {}, {}
+        if len(actions) > len(living) and not actions.keys() <= self.action_spaces.keys():
+            raise self._wrong("", actions)
         played = self._actions
         for i, agent in living:
             try:
@@ -156,6 +158,9 @@ class HopParallelEnv(ParallelEnv):
         """What is wrong with an action that could not be written."""
         if not isinstance(actions, dict):
             return TypeError(f"actions is a {type(actions).__name__}, want a dict by agent")
+        if not agent:
+            unknown = ", ".join(str(a) for a in actions if a not in self.action_spaces)
+            return ValueError(f"actions names {unknown}; the env has {', '.join(self.possible_agents)}")
         if agent not in actions:
             there = ", ".join(map(str, actions))
             return ValueError(f"actions has none for {agent}, which is alive; it has {there}")

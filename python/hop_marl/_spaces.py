@@ -25,7 +25,10 @@ class Refusal(HopError):
 class Part:
     """Writes a value of one space into a piece of an observation's row."""
 
-    def __init__(self, what: str, space: Any):
+    def __init__(self, what: str, space: Any, lenient: bool = False):
+        self.lenient = lenient  # what is outside of the space is clipped
+        self.low: np.ndarray | None = None  # bounds of a Box that has some
+        self.high: np.ndarray | None = None
         self.what = what  # agent and space, for messages
         self.kind = type(space).__name__
         self.parts: list[tuple[Any, Part]] = []
@@ -51,7 +54,7 @@ class Part:
         elif self.kind in ("Dict", "Tuple"):
             inner = space.spaces if hasattr(space, "spaces") else space
             items = inner.items() if hasattr(inner, "items") else enumerate(inner)
-            self.parts = [(k, Part(f"{what}[{k!r}]", s)) for k, s in items if k != "action_mask"]
+            self.parts = [(k, Part(f"{what}[{k!r}]", s, lenient)) for k, s in items if k != "action_mask"]
             self.size = sum(p.size for _, p in self.parts)
         else:
             raise Refusal(
@@ -74,16 +77,38 @@ class Part:
         low = np.abs(np.asarray(getattr(space, "low", -np.inf), np.float64))
         high = np.abs(np.asarray(getattr(space, "high", np.inf), np.float64))
         most = np.broadcast_to(np.maximum(low, high), self.shape)
+        ends = [np.asarray(getattr(space, end, far), np.float64) for end, far in (("low", -np.inf), ("high", np.inf))]
+        if np.isfinite(ends[0]).any() or np.isfinite(ends[1]).any():
+            # As float32 numbers are rounded; NumPy's own comparison says which are outside.
+            with np.errstate(invalid="ignore"):
+                slack = [1e-5 * np.maximum(1, np.where(np.isfinite(x), np.abs(x), 1)) for x in ends]
+            self.low, self.high = ends[0] - slack[0], ends[1] + slack[1]
         # Numbers that a space bounds are brought to about -1 to 1; others are left alone.
         known = np.isfinite(most) & (most > 1) & (most < 1e6)
         if known.any():
             self.scale = np.where(known, 1 / np.where(known, most, 1), 1).astype(np.float32)
 
-    def writer(self, row: np.ndarray) -> Callable[[Any], None]:
-        """A function that writes values into a piece of a row, as large as the space."""
+    def writer(self, row: np.ndarray, count: np.ndarray | None = None) -> Callable[[Any], None]:
+        """A function that writes values into a piece of a row, as large as the space.
+
+        count: where it counts values that were clipped.
+        """
         what, shape, scale = self.what, self.shape, self.scale
         if self.kind in ("Box", "MultiBinary"):
             view = row.reshape(shape)
+            low, high = self.low, self.high
+
+            def outside(got: np.ndarray) -> np.ndarray:
+                if self.lenient:
+                    if count is not None:
+                        count[0] += 1
+                    return np.clip(got, low, high)
+                at = tuple(int(k) for k in np.argwhere((got < low) | (got > high))[0])
+                ends = [float(np.broadcast_to(x, shape)[at]) for x in (low, high)]
+                raise Refusal(
+                    f"{what}: an observation holds {got[at]} at {list(at)}, its space has {ends[0]:g} to {ends[1]:g} there; mend the "
+                    "space or the observation, or use --lenient, which clips and counts"
+                )
 
             def box(value: Any) -> None:
                 got = np.asarray(value)
@@ -91,6 +116,8 @@ class Part:
                     raise Refusal(
                         f"{what}: an observation has shape {got.shape}, its space has {shape}"
                     )
+                if low is not None and ((got < low) | (got > high)).any():
+                    got = outside(got)
                 if scale is None:
                     view[...] = got
                 else:
@@ -125,7 +152,7 @@ class Part:
             return one_hots
         writers, at = [], 0
         for key, part in self.parts:
-            writers.append((key, part.writer(row[at : at + part.size])))
+            writers.append((key, part.writer(row[at : at + part.size], count)))
             at += part.size
 
         def each(value: Any) -> None:

@@ -36,7 +36,8 @@ def parallel_env(
         False.
     illegal: what happens to an action that is not legal. "warn" plays "stay" instead, or the
         first legal action where there is no such, and warns of the first one; "replace" does not
-        warn; "error" refuses it with a sentence before anything is played.
+        warn; "error" refuses it with a sentence before anything is played. One that is not even
+        in the action space is refused, unless with "replace".
     params: of the game, such as size=8, blocks=5; `hop list fields --game staghunt` lists them.
 
     What ends an agent by the rules, the game's horizon among them, is a termination; a limit

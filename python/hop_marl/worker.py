@@ -80,7 +80,7 @@ class Worker:
             env = self.make()
         except BaseException as e:
             raise Refusal(raised(f"{name}({text if kwargs else ''})", e)) from None
-        shape = self.shape = Shape(name, env, int(args["most_actions"]))
+        shape = self.shape = Shape(name, env, int(args["most_actions"]), bool(args.get("lenient")))
         horizon = int(args.get("horizon") or 0) or shape.horizon(env) or 1000
         masks = False
         if args.get("probe"):
@@ -171,7 +171,7 @@ class Worker:
             op[marked] = 0
             for i, do in zip(marked.tolist(), what):
                 copy = copies[i]
-                at[:] = (i + 1, copy.t + 1, copy.seed) if do == _STEP else (i + 1, 0, seed[i])
+                at[:3] = (i + 1, copy.t + 1, copy.seed) if do == _STEP else (i + 1, 0, seed[i])
                 if do == _STEP:
                     copy.step()
                 else:

@@ -85,6 +85,9 @@ def odd(fault: str, at: int = 5, **kwargs):
     class Odd(Line):
         episodes = 0
 
+        def observation_space(self, agent):
+            return box(2, low=-1.0, high=1.0) if fault == "outside" else box(2)
+
         def reset(self, seed=None, options=None):
             self.episodes += 1
             return super().reset(seed)
@@ -109,6 +112,12 @@ def odd(fault: str, at: int = 5, **kwargs):
             if self.episodes >= 4 and self.t == at:
                 if fault == "nan":
                     seen["walker_1"][1] = np.nan
+                if fault == "outside":
+                    seen["walker_1"][0] = 7
+                if fault == "array":
+                    paid["walker_0"] = np.array([1.0])
+                if fault == "unknown":
+                    paid["walker_9"] = 0.0
                 if fault == "infinite":
                     paid["walker_0"] = float("inf")
                 if fault == "shape":
@@ -179,3 +188,14 @@ def some(**kwargs):
             return seen, dict.fromkeys(paid, 1.0), ended, cut, infos
 
     return Some(**kwargs)
+
+
+def rich(**kwargs):
+    """A Line that pays a million a step."""
+
+    class Rich(Line):
+        def step(self, actions):
+            seen, paid, ended, cut, infos = super().step(actions)
+            return seen, dict.fromkeys(paid, 1e6), ended, cut, infos
+
+    return Rich(**kwargs)

@@ -326,3 +326,18 @@ def test_the_state_is_all_observations(make):
     state = env.state()
     assert env.state_space.contains(state)
     assert np.array_equal(state, np.concatenate([obs[a]["observation"] for a in env.agents]))
+
+
+def test_actions_are_held_to_their_space():
+    """One outside of it is refused with agent and step, whatever happens to illegal ones; unknown agents too."""
+    env = hop.parallel_env("staghunt")
+    env.reset(seed=1)
+    stay = dict.fromkeys(env.agents, 4)
+    env.step(stay)
+    with pytest.raises(hop.HopError, match="agent_2 played 99 in step 2, which is not in its action space: 0 to 6"):
+        env.step({**stay, "agent_2": 99})
+    with pytest.raises(ValueError, match="actions names walker_9; the env has agent_0"):
+        env.step({**stay, "walker_9": 0})
+    put_up = hop.parallel_env("staghunt", illegal="replace")
+    put_up.reset(seed=1)
+    put_up.step({**stay, "agent_2": 99})

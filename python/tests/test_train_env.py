@@ -188,13 +188,16 @@ def test_another_version_of_the_environment_is_said(tmp_path):
     ("fault", "words"),
     [
         ("raises", ["raised KeyError: 'the treasure'", "step 5", "odd.py"]),
-        ("dies", ["is gone: exit status 3"]),
+        ("dies", ["is gone: exit status 3", "was lost in step 5 of env", "seed"]),
         ("exits", ["raised SystemExit: 4"]),
         ("nan", ["agent walker_1", "NaN", "step 5"]),
         ("infinite", ["agent walker_0", "+Inf", "step 5"]),
         ("shape", ["agent walker_0", "shape (3,)"]),
         ("mask", ["agent walker_0", "action_mask is all 0"]),
         ("stranger", ["walker_7"]),
+        ("outside", ["agent walker_1", "step 5", "holds 7.0 at [0], its space has -1", "--lenient"]),
+        ("array", ["agent walker_0", "step 5", "array([1.])", "shape (1,)", "--lenient"]),
+        ("unknown", ["rewards has walker_9", "step 5"]),
     ],
 )
 def test_what_goes_wrong_in_python_is_said(tmp_path, fault, words):
@@ -210,6 +213,25 @@ def test_what_goes_wrong_in_python_is_said(tmp_path, fault, words):
     assert "goroutine" not in said and len(said) < 4000
     log = (tmp_path / "ppo-env-001" / "seed-1" / "log.txt").read_text()
     assert "failed at env step" in log
+
+
+@pytest.mark.parametrize("fault", ["outside", "array", "unknown"])
+def test_lenient_clips_and_counts(tmp_path, fault):
+    """What is refused by default is put up with, and said once at the end."""
+    args = ["train", "ppo", "--env", "odd:odd", "--lenient", "--set", f'game.kwargs={{"fault": "{fault}"}}', *SMALL]
+    done = subprocess.run([binary(), *args, "--steps", "900", "--out", str(tmp_path)], cwd=HERE, env=environment(),
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and re.search(r"note: [1-9]\d* observations, rewards or agents were outside", done.stderr), done.stderr
+
+
+def test_large_rewards_are_remarked_on(tmp_path):
+    """Once, with a scale that suits."""
+    done = subprocess.run(
+        [binary(), "train", "ppo", "--env", "odd:rich", *SMALL, "--steps", "900", "--out", str(tmp_path)],
+        cwd=HERE, env=environment(), capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0 and done.stderr.count("large rewards") == 1, done.stderr
+    assert "a reward is 1e+06" in done.stderr and "ppo.reward_scale be about" in done.stderr
 
 
 def test_what_an_environment_prints_breaks_nothing(tmp_path):

@@ -61,6 +61,7 @@ type Server struct {
 	live    *rollout.Live
 	workers []*worker
 	replace bool           // an action that is not legal is replaced, not refused
+	lenient bool           // also one that is no action at all
 	stay    int            // by this one, if it is legal
 	first   string         // what the first one was that was replaced
 	rec     *play.Recorder // of copy 0; nil: nothing is drawn
@@ -97,7 +98,7 @@ type Open struct {
 	Params  map[string]json.RawMessage `json:"params"`
 	Envs    int                        `json:"envs"`
 	Threads int                        `json:"threads"`
-	Illegal string                     `json:"illegal"` // "error" or "replace"
+	Illegal string                     `json:"illegal"` // "error"; "warn" replaces what is not legal; "replace" also what is no action
 	Render  bool                       `json:"render"`  // keep what pictures of copy 0 need
 }
 
@@ -192,8 +193,8 @@ func (s *Server) open(o Open) (*Opened, error) {
 	if o.Envs < 1 || o.Threads < 1 {
 		return nil, fmt.Errorf("%d copies on %d threads: want at least one of both", o.Envs, o.Threads)
 	}
-	if o.Illegal != "error" && o.Illegal != "replace" {
-		return nil, fmt.Errorf(`illegal is %q, want "error" or "replace"`, o.Illegal)
+	if o.Illegal != "error" && o.Illegal != "warn" && o.Illegal != "replace" {
+		return nil, fmt.Errorf(`illegal is %q, want "error", "warn" or "replace"`, o.Illegal)
 	}
 	g, err := s.build(o.Game, o.Params)
 	if err != nil {
@@ -223,7 +224,8 @@ func (s *Server) opened(g spec.Game, o Open) (*Opened, error) {
 	for _, f := range g.Fields() {
 		s.sets = append(s.sets, f.Path+"="+f.Default)
 	}
-	s.game, s.spec, s.replace = built, built.Spec(), o.Illegal == "replace"
+	s.game, s.spec, s.replace = built, built.Spec(), o.Illegal != "error"
+	s.lenient = o.Illegal == "replace"
 	s.stay = max(0, slices.Index(s.spec.Actions, "stay"))
 	for a := range s.spec.Seats {
 		s.names = append(s.names, fmt.Sprintf("agent_%d", a))
@@ -383,10 +385,11 @@ func (s *Server) Tick(code uint32) error {
 func (s *Server) check() error {
 	width := len(s.spec.Actions)
 	for i, living := range s.living {
-		if k := s.actions[i]; !living || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
+		k := s.actions[i]
+		if !living || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
 			continue
 		}
-		if !s.replace {
+		if !s.replace || uint32(k) >= uint32(width) && !s.lenient {
 			return errors.New(s.illegal(i))
 		}
 		if s.replaced[0]++; s.first == "" {
@@ -416,6 +419,9 @@ func (s *Server) illegal(i int) string {
 	}
 	if s.envs() > 1 {
 		who += fmt.Sprintf(" of env %d", i/s.spec.Seats)
+	}
+	if k := s.actions[i]; k < 0 || int(k) >= len(s.spec.Actions) {
+		return fmt.Sprintf("%s played %s in step %d, which is not in its action space: 0 to %d", who, did, s.steps[i/s.spec.Seats]+1, len(s.spec.Actions)-1)
 	}
 	return fmt.Sprintf("%s played %s, which is not legal now; it may play %s", who, did, strings.Join(may, ", "))
 }
