@@ -9,6 +9,7 @@ from ._own import make
 from ._wire import Peer
 
 if TYPE_CHECKING:
+    from ._flat import FlatVecEnv
     from ._parallel import HopParallelEnv
     from ._vec import HopVecEnv
 
@@ -67,8 +68,10 @@ def vec_env(
     threads: int = 1,
     copy: bool = False,
     illegal: str = "warn",
+    flat: bool = False,
+    autoreset: str = "next_step",
     **params: Any,
-) -> HopVecEnv:
+) -> HopVecEnv | FlatVecEnv:
     """Many copies of one of hop's games, stepped together; a gymnasium VectorEnv if that is there.
 
     num_envs: how many copies.
@@ -76,6 +79,9 @@ def vec_env(
     copy: False gives views of the memory that hop writes, valid until the next step or reset;
         True gives copies that may be kept.
     illegal, params: as in `parallel_env`.
+    flat: every agent of every copy as an env of its own, num_envs x agents of them, as gymnasium's
+        wrappers and libraries for a single agent have it (`.sb3()` as Stable-Baselines3 has it).
+    autoreset: of flat ones, also "same_step".
 
     Arrays have the copies first and the agents second: observations [N][A][length], rewards,
     terminations and truncations [N][A]. infos holds "action_mask" [N][A][actions], "alive"
@@ -89,7 +95,15 @@ def vec_env(
     """
     from ._vec import HopVecEnv
 
-    return HopVecEnv(game, params, num_envs, threads, illegal, copy)
+    inner = HopVecEnv(game, params, num_envs, threads, illegal, copy)
+    if not flat:
+        return inner
+    try:
+        from ._flat import FlatVecEnv
+    except ImportError as err:
+        inner.close()
+        raise ImportError(f"flat=True needs gymnasium ({err}): pip install 'hop-marl[gymnasium]'") from err
+    return FlatVecEnv(inner, autoreset)
 
 
 def games() -> dict[str, str]:
