@@ -65,6 +65,7 @@ type Result struct {
 	Windows int           `json:"windows"`
 	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
 
+	opaque   bool // the game's rules cannot be read: nothing can be replaced by the truth
 	recorded bool // returns and curves are those of the run, not of the audit's windows
 }
 
@@ -129,7 +130,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if say == nil {
 		say = func(string) {}
 	}
-	r := &Result{Report: check.Report{Subject: s.Name}}
+	r := &Result{Report: check.Report{Subject: s.Name}, opaque: len(s.Game.Executes()) > 0}
 	if from == nil {
 		s = small(s)
 	}

@@ -347,8 +347,9 @@ func (w *window) rewards() {
 	}
 	if top*scale > largeReward {
 		w.mind, w.agent, w.who = 0, -1, "all agents"
-		w.say("large rewards", "game", fmt.Sprintf("a reward is %.3g, which is %.3g in the unit that is learnt in: values and gradients of such a size "+
-			"are not learnt well", top, top*scale), fmt.Sprintf("let ppo.reward_scale be about %.0e, so that returns are between 1 and 10", 10/max(most, top)))
+		w.say("large rewards", "game", fmt.Sprintf("a reward is %.3g, which is %.3g in the unit that is learnt in: values of such a size are "+
+			"not learnt well", top, top*scale), fmt.Sprintf("let ppo.reward_scale be about %.0e, so that returns are between 1 and 10",
+			10/max(most, top)))
 	}
 	for a := range w.p.Return {
 		if acc := &w.p.Return[a]; acc.N() > 0 {

@@ -940,11 +940,12 @@ func TestLossesAreHeldToTheirBatch(t *testing.T) {
 		change            func(batch, mini int, at []int64, adv, ratio, value []float64, loss map[string]float64)
 	}{
 		{"healthy", "", "", nil},
-		{"half the rows", "every row is learnt from", "in none of their minibatches", func(_, _ int, at []int64, _, _, _ []float64, _ map[string]float64) {
-			for i := range at {
-				at[i] -= at[i] % 2
-			}
-		}},
+		{"half the rows", "every row is learnt from", "in none of their minibatches",
+			func(_, _ int, at []int64, _, _, _ []float64, _ map[string]float64) {
+				for i := range at {
+					at[i] -= at[i] % 2
+				}
+			}},
 		{"over the dead", "advantages are normalised over what is learnt from", "agents that have left",
 			func(b, _ int, at []int64, adv, _, _ []float64, _ map[string]float64) {
 				x := m.learn[b].cols["advantages"]

@@ -101,18 +101,19 @@ func (r *recorded) normalised(f *check.Finding) {
 			}
 		}
 	}
-	f.Says = fmt.Sprintf("Advantages in losses are the batch's, normalised over rows that are learnt from or not at all, in %d minibatches.", f.Rows)
+	f.Says = fmt.Sprintf("Advantages in losses are the batch's, normalised over rows that are learnt from or not at all, in %d minibatches.",
+		f.Rows)
 	share := func(n int) float64 { return float64(n) / float64(max(f.Rows, 1)) }
 	switch {
 	case share(padded) > 0.5:
 		f.Who = unique(who)
-		f.Accuse(check.Fault, share(padded), fmt.Sprintf("Advantages are normalised over rows of agents that have left as well: as if %.2g rows of "+
-			"zeros came with each that is learnt from.", zeros/float64(padded)), "where advantages are normalised: choose the rows first, by who was "+
-			"alive, then take mean and deviation")
+		f.Accuse(check.Fault, share(padded), fmt.Sprintf("Advantages are normalised over rows of agents that have left as well: as if %.2g rows "+
+			"of zeros came with each that is learnt from.", zeros/float64(padded)), "where advantages are normalised: choose the rows first, by "+
+			"who was alive, then take mean and deviation")
 	case share(off) > 0.5:
 		f.Who = unique(who)
-		f.Accuse(check.Fault, share(off), fmt.Sprintf("Advantages in %.0f %% of the losses are not those of their rows: no scale and shift brings "+
-			"them together.", 100*share(off)), "how minibatches are cut: the same indices for observations, actions, advantages and returns")
+		f.Accuse(check.Fault, share(off), fmt.Sprintf("Advantages in %.0f %% of the losses are not those of their rows: no scale and shift "+
+			"brings them together.", 100*share(off)), "how minibatches are cut: the same indices for observations, actions, advantages and returns")
 	}
 }
 
@@ -278,15 +279,16 @@ func (r *recorded) lossTerms(f *check.Finding) {
 	for _, l := range list {
 		rest, size = rest+math.Abs(l[2]-value*l[0]-entropy*l[1]), size+math.Abs(l[2])
 	}
-	f.Says = fmt.Sprintf("The loss is the policy's, with %.3g of the value loss and %.3g of the entropy, in %d minibatches.", value, entropy, f.Rows)
+	f.Says = fmt.Sprintf("The loss is the policy's, with %.3g of the value loss and %.3g of the entropy, in %d minibatches.", value, entropy,
+		f.Rows)
 	switch {
 	case rest > 0.02*size:
 		f.Says = fmt.Sprintf("The loss has other terms than policy, value and entropy, so their signs cannot be read, in %d minibatches.", f.Rows)
 	case entropy > 1e-6:
-		f.Accuse(check.Fault, entropy, fmt.Sprintf("The entropy is in the loss with the factor +%.3g: it is pushed down, and policies close too early.",
-			entropy), "the sign of the entropy's term: loss = policy + c1 * value - c2 * entropy")
+		f.Accuse(check.Fault, entropy, fmt.Sprintf("The entropy is in the loss with the factor +%.3g: it is pushed down, and policies close too "+
+			"early.", entropy), "the sign of the entropy's term: loss = policy + c1 * value - c2 * entropy")
 	case value < -1e-6:
-		f.Accuse(check.Fault, value, fmt.Sprintf("The value loss is in the loss with the factor %.3g: values are pushed away from returns.", value),
-			"the sign of the value loss: loss = policy + c1 * value - c2 * entropy")
+		f.Accuse(check.Fault, value, fmt.Sprintf("The value loss is in the loss with the factor %.3g: values are pushed away from returns.",
+			value), "the sign of the value loss: loss = policy + c1 * value - c2 * entropy")
 	}
 }

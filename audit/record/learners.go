@@ -40,7 +40,8 @@ func (n *Network) Apart(m *Network) bool {
 
 // Alike reports whether two networks have the same tensors, by name and shape.
 func (n *Network) Alike(m *Network) bool {
-	return slices.EqualFunc(n.Parameters, m.Parameters, func(p, q Parameter) bool { return p.Name == q.Name && slices.Equal(p.Shape, q.Shape) })
+	same := func(p, q Parameter) bool { return p.Name == q.Name && slices.Equal(p.Shape, q.Shape) }
+	return slices.EqualFunc(n.Parameters, m.Parameters, same)
 }
 
 // Parameter is a tensor of a network.

@@ -128,7 +128,7 @@ func (c listCmd) fields(a *app) error {
 		}
 		fields = spec.Fields()
 	} else {
-		spec, err := a.lab().SpecWith(c.Game, c.Set)
+		spec, err := a.lab().SpecWith(c.Env.Named(c.Game, c.with(c.Set)))
 		if err != nil {
 			return err
 		}

@@ -108,7 +108,7 @@ func slow(list []pyenv.Wait, said map[int]pyenv.Wait) (lines []string) {
 		if w.Opening {
 			least = slowOpening
 		}
-		if was := said[w.Worker]; was.Since.Equal(w.Since) {
+		if was := said[w.Worker]; was.Number == w.Number && was.Worker != 0 {
 			least = 2 * was.For
 		}
 		if w.For >= least {

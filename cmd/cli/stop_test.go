@@ -66,9 +66,9 @@ func TestASignalSentTwiceCountsOnce(t *testing.T) {
 
 // What Python is waited for is said when it takes long, and again at every doubling.
 func TestSlowPythonIsSaid(t *testing.T) {
-	said, since := map[int]pyenv.Wait{}, time.Now()
+	said, number := map[int]pyenv.Wait{}, 1
 	wait := func(s int, opening bool) []string {
-		w := pyenv.Wait{Worker: 2, Since: since, For: time.Duration(s) * time.Second, Opening: opening, Text: "it"}
+		w := pyenv.Wait{Worker: 2, Number: number, For: time.Duration(s) * time.Second, Opening: opening, Text: "it"}
 		return slow([]pyenv.Wait{w}, said)
 	}
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestSlowPythonIsSaid(t *testing.T) {
 			t.Errorf("after %d s %d lines are said, want %d", c.after, len(got), c.want)
 		}
 	}
-	since = since.Add(time.Minute) // another question
+	number++ // another question
 	for after, want := range []int{0, 0, 0, 1, 0, 0, 1} {
 		if got := wait(after, true); len(got) != want {
 			t.Errorf("opening, after %d s %d lines are said, want %d", after, len(got), want)

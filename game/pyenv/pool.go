@@ -4,10 +4,10 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/bridge"
+	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -27,9 +27,11 @@ type worker struct {
 	sent error // what came of the last question's sending
 
 	// What is waited for, and what tells where it is; under the lock of hired.
-	opening string
-	since   time.Time
-	blocks  []*block
+	opening   string
+	waits     bool
+	since     cpu.Watch
+	questions int
+	blocks    []*block
 
 	free []place // of states that nobody holds any more; the pool's, under its lock
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/hop-marl/hop/game/bridge"
+	"github.com/hop-marl/hop/num/cpu"
 )
 
 // Wait is something that Python has not answered yet.
 type Wait struct {
 	Worker  int           // its number, from 1
-	Since   time.Time     // when it was asked
-	For     time.Duration // how long ago that is
+	Number  int           // of the question
+	For     time.Duration // how long ago it was asked
 	Opening bool          // it is to make the environment
 	Text    string        // all of it, in words
 }
@@ -27,14 +28,15 @@ var hired struct {
 // ask remembers that a worker is asked something: to open an environment, or to play.
 func (w *worker) ask(opening string) {
 	hired.Lock()
-	w.opening, w.since = opening, time.Now()
+	w.opening, w.since, w.waits = opening, cpu.Start(), true
+	w.questions++
 	hired.Unlock()
 }
 
 // answered forgets it.
 func (w *worker) answered() {
 	hired.Lock()
-	w.since = time.Time{}
+	w.waits = false
 	hired.Unlock()
 }
 
@@ -43,10 +45,11 @@ func Waiting() (list []Wait) {
 	hired.Lock()
 	defer hired.Unlock()
 	for _, w := range hired.list {
-		if w.since.IsZero() {
+		if !w.waits {
 			continue
 		}
-		x := Wait{Worker: w.id, Since: w.since, For: time.Since(w.since), Opening: w.opening != ""}
+		_, wall := w.since.Spent()
+		x := Wait{Worker: w.id, Number: w.questions, For: time.Duration(wall * float64(time.Second)), Opening: w.opening != ""}
 		if s := x.For.Round(time.Second); x.Opening {
 			x.Text = fmt.Sprintf("opening %s in Python takes %v so far", w.opening, s)
 		} else {

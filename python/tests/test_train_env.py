@@ -358,6 +358,22 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path):
     assert "no exact best responses are known" in said
 
 
+def test_messages_use_the_users_words(tmp_path):
+    """--env as it was typed; hop_layout where a board is missing; no advice that cannot be followed."""
+    said = hop("train", "ppo", "--env", "odd:nowhere", "--out", tmp_path, fails=True)
+    assert said.startswith("hop: --env odd:nowhere: odd has no nowhere") and "game.env" not in said
+    for preset in ("hop+", "hop+types"):
+        said = hop("train", preset, "--env", "odd:line", "--out", tmp_path, fails=True)
+        assert "hop_layout" in said, said
+    fields = {f["path"]: f for f in json.loads(hop("list", "fields", "--env", "odd:line", "--json"))["fields"]}
+    assert fields["game.env"]["default"] == "odd:line" and "game.size" not in fields
+    said = hop("audit", "ppo", "--env", "odd:line", "--out", tmp_path, "--seeds", "1")
+    assert "PASS" in said and "hop ladder" not in said
+    run = train(tmp_path, steps=300)
+    said = hop("adapt", run, "--vs", "random", "--steps", 60, "--last", 30, "--lives", 1)
+    assert "not known" in said and "by random" not in said
+
+
 def test_an_interpreter_without_the_package_is_said(tmp_path):
     """What to install, and where."""
     said = hop(

@@ -421,7 +421,8 @@ func (s *Server) illegal(i int) string {
 		who += fmt.Sprintf(" of env %d", i/s.spec.Seats)
 	}
 	if k := s.actions[i]; k < 0 || int(k) >= len(s.spec.Actions) {
-		return fmt.Sprintf("%s played %s in step %d, which is not in its action space: 0 to %d", who, did, s.steps[i/s.spec.Seats]+1, len(s.spec.Actions)-1)
+		return fmt.Sprintf("%s played %s in step %d, which is not in its action space: 0 to %d", who, did, s.steps[i/s.spec.Seats]+1,
+			len(s.spec.Actions)-1)
 	}
 	return fmt.Sprintf("%s played %s, which is not legal now; it may play %s", who, did, strings.Join(may, ", "))
 }
