@@ -77,7 +77,7 @@ var trapped = map[string]struct {
 	"sweep retry":       {reads: [][]string{{"sweep", "retry", "sweep"}}},
 	"worker":            {neither: "it does what the coordinator asks that the user names"},
 	"attempt":           {neither: "it is a worker's, which does what its coordinator asks"},
-	"bridge":            {runs: [][]string{{"bridge"}}},
+	"bridge":            {reads: [][]string{{"bridge"}}}, // which is handed what the environment of such a run sees
 	"trust":             {reads: [][]string{{"trust", "--list"}}},
 	"version":           {reads: [][]string{{"version"}}},
 	"completion": {reads: [][]string{
