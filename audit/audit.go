@@ -271,6 +271,9 @@ func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *check
 	if err != nil {
 		return nil, err
 	}
+	if err := parts.Game.Spec().Discrete("the audit of a training"); err != nil {
+		return nil, err
+	}
 	if opt.Change != nil {
 		opt.Change(&s, &parts)
 	}

@@ -81,6 +81,9 @@ var opened struct {
 // Open starts a policy for a game, or says why that cannot be.
 func Open(g game.Game, name string) (*Policy, error) {
 	spec := g.Spec()
+	if err := spec.Discrete("a policy in Python"); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	k := key{name, spec.Name, spec.Obs.Len(), len(spec.Actions)}
 	opened.Lock()
 	defer opened.Unlock()

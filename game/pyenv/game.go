@@ -80,7 +80,8 @@ type about struct {
 	Width    int               `json:"width"`
 	Turns    bool              `json:"turns"` // agents act one after the other
 	Horizon  int               `json:"horizon"`
-	Masks    bool              `json:"masks"` // some actions are forbidden at times
+	Masks    bool              `json:"masks"`   // some actions are forbidden at times
+	Vectors  bool              `json:"vectors"` // actions are vectors, a number for each of Actions
 	Layout   *declared         `json:"layout"`
 	Board    []int             `json:"board"` // height, width and planes of a board, or nothing
 	Differs  string            `json:"differs"`
@@ -126,7 +127,7 @@ func (g *Game) describe(a about) error {
 	g.names, g.width, g.packages = a.Agents, a.Width, a.Packages
 	g.spec = game.Spec{
 		Name: "python", Kind: game.GeneralSum, Seats: seats, Actions: a.Actions, Horizon: a.Horizon,
-		Obs: game.Layout{Features: a.Width}, Deterministic: true, Fixed: true, Opaque: true,
+		Obs: game.Layout{Features: a.Width}, Deterministic: true, Fixed: true, Opaque: true, Continuous: a.Vectors,
 	}
 	if a.Masks {
 		g.spec.Obs.Legal, g.tail = actions, true
@@ -164,6 +165,9 @@ func (g *Game) declare(d *declared, a about) error {
 	if g.width != bare && g.width != l.Len() {
 		errs = append(errs, fmt.Errorf("its observations have %d numbers; planes and features are %d, and with mask, time and last actions %d",
 			g.width, bare, l.Len()))
+	}
+	if a.Vectors && (d.Legal || d.Last) {
+		errs = append(errs, errors.New("its actions are vectors (Box), which have no mask and no last actions to observe: let legal and last be false"))
 	}
 	if a.Turns {
 		errs = append(errs, errors.New("its agents act one after the other, and hop_layout is for those who act at once"))

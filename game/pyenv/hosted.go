@@ -35,7 +35,7 @@ func Host(c Config, said json.RawMessage) (*Hosted, error) {
 
 // Arrays lists what the host must share, beside what it sees of any game.
 func (h *Hosted) Arrays() []bridge.Array {
-	list := h.g.arrays(1)[4:] // the host knows its seeds and actions
+	list := h.g.arrays(1)[4:9] // the host knows its seeds and actions
 	for i := range list {
 		list[i].Name = "own_" + list[i].Name
 	}
@@ -69,6 +69,7 @@ func (h *Hosted) New() game.State {
 	st.at.b = &block{
 		obs: make([]float32, seats*h.g.width), mask: make([]uint8, seats*k), alive: make([]uint8, seats),
 		cut: make([]uint8, seats), reward: make([]float32, seats), action: make([]int32, seats),
+		vector: make([]float32, seats*k),
 	}
 	return st
 }

@@ -38,9 +38,10 @@ type worker struct {
 
 // block is the memory of some copies of a worker.
 type block struct {
-	op, mask, alive, cut []uint8 // [copies], [copies][seats][actions], then [copies][seats]
-	action               []int32 // [copies][seats]
-	seed                 []int64 // [copies]
+	op, mask, alive, cut []uint8   // [copies], [copies][seats][actions], then [copies][seats]
+	action               []int32   // [copies][seats]
+	vector               []float32 // [copies][seats][actions] where actions are vectors
+	seed                 []int64   // [copies]
 	obs                  []float32
 	reward               []float32 // [copies][seats]
 	at                   []int64   // which copy is played just now, from 1, its step and its seed; what was put up with (game.lenient)
@@ -137,6 +138,9 @@ func (w *worker) make(g *Game, sts []*state) error {
 		obs: bridge.Slice[float32](m, "obs"), reward: bridge.Slice[float32](m, "reward"),
 		at: bridge.Slice[int64](m, "at"), number: make([]int, n),
 	}
+	if g.spec.Continuous {
+		b.vector = bridge.Slice[float32](m, "vector")
+	}
 	for i, st := range sts {
 		st.at, b.number[i] = place{w, b, i}, st.number
 	}
@@ -149,7 +153,7 @@ func (w *worker) make(g *Game, sts []*state) error {
 // arrays lists what is shared of so many copies.
 func (g *Game) arrays(n int) []bridge.Array {
 	seats, k := g.spec.Seats, len(g.spec.Actions)
-	return []bridge.Array{
+	list := []bridge.Array{
 		{Name: "op", Type: "u1", Shape: []int{n}},
 		{Name: "seed", Type: "i8", Shape: []int{n}},
 		{Name: "at", Type: "i8", Shape: []int{4}},
@@ -160,6 +164,10 @@ func (g *Game) arrays(n int) []bridge.Array {
 		{Name: "cut", Type: "u1", Shape: []int{n, seats}},
 		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
 	}
+	if g.spec.Continuous {
+		list = append(list, bridge.Array{Name: "vector", Type: "f4", Shape: []int{n, seats, k}})
+	}
+	return list
 }
 
 // start starts the process and opens the environment in it. The first one is to look

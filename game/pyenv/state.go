@@ -84,6 +84,9 @@ func (st *state) take(actions []int32) error {
 		for s, a := range actions {
 			st.last[s], st.sum = int8(a), mix(st.sum, uint64(a))
 		}
+		for _, x := range st.Vectors() {
+			st.sum = mix(st.sum, uint64(math.Float32bits(x)))
+		}
 	}
 	limit := st.t >= st.g.spec.Horizon
 	st.over, st.cut = true, true
@@ -158,6 +161,15 @@ func (st *state) alone(actions []int32, rewards []float32, r *rng.Rand) {
 	st.acts[0], st.rewards[0], st.rules[0] = nil, nil, nil
 }
 
+// Vectors returns the memory of the copy in which the next step's vectors stand, if actions are such.
+func (st *state) Vectors() []float32 {
+	if !st.g.spec.Continuous {
+		return nil
+	}
+	n := len(st.alive) * len(st.g.spec.Actions)
+	return st.at.b.vector[st.at.i*n : (st.at.i+1)*n]
+}
+
 // Alive reports whether the seat may act.
 func (st *state) Alive(s game.Seat) bool { return st.alive[s] }
 
@@ -204,6 +216,6 @@ func (st *state) AppendText(b []byte) ([]byte, error) {
 }
 
 var (
-	_ game.State   = (*state)(nil)
-	_ game.Limited = (*state)(nil)
+	_ game.Vectored = (*state)(nil)
+	_ game.Limited  = (*state)(nil)
 )

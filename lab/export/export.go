@@ -96,6 +96,9 @@ func (c ONNX) run(l *lab.Lab, dir, out string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := x.Game.Spec().Discrete("an exported network"); err != nil {
+		return Result{}, lab.Misused("%s: %w", dir, err)
+	}
 	nets, without, err := networks(x)
 	if err != nil {
 		return Result{}, lab.Misused("%s: %w", dir, err)

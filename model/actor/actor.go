@@ -74,8 +74,9 @@ func (c Config) Validate() error {
 // Extra, how many actions there are, and what a frame makes of a board.
 type Input struct {
 	frame.Input
-	Actions int
-	Sense   frame.Sense `json:",omitzero"`
+	Actions    int
+	Sense      frame.Sense `json:",omitzero"`
+	Continuous bool        `json:",omitzero"` // an action is a vector of so many numbers, and Logits are their means
 }
 
 // Validate returns what is wrong with it.
@@ -100,6 +101,7 @@ type Model struct {
 	lstm   nn.LSTM
 	head   nn.Dense // [hidden][Actions+1]: logits, then the value
 	value  nn.Dense // with Separate: [hidden][1]
+	logStd nn.Span  // with Continuous: [Actions] of the policy, the same for all rows
 }
 
 // New returns the model and its weights, drawn from key.
@@ -146,6 +148,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	} else {
 		m.head = p.Dense("head", width, in.Actions+1, nn.None, headInit)
 	}
+	if in.Continuous {
+		m.logStd = p.Add("logstd", nn.Zeros, in.Actions)
+	}
 	for _, name := range []string{"trunk/0/w", "critic/0/w"} {
 		if part, ok := p.Find(name); ok && m.Folds() {
 			m.first = append(m.first, part.Span)
@@ -191,11 +196,12 @@ func headInit(dst []float32, shape []int, r *rng.Rand) {
 // Work is one goroutine's memory for up to a number of rows.
 type Work struct {
 	X      f32.Sparse // the rows, in the model's frame, unless others were picked
-	Logits nn.Logits  // [rows][Actions] after Forward
+	Logits nn.Logits  // [rows][Actions] after Forward; means where actions are vectors
 	Value  []float32  // [rows] after Forward
 
 	DLogits []float32 // [rows][Actions] where the caller puts the gradients
 	DValue  []float32 // [rows]
+	DLogStd []float32 // [Actions] where actions are vectors; Backward clears it
 
 	m           *Model
 	rows        int
@@ -216,6 +222,9 @@ func (m *Model) Work(rows int) *Work {
 	ws.Reset()
 	ws.Logits, ws.DLogits = make(nn.Logits, rows*m.Actions), make([]float32, rows*m.Actions)
 	ws.Value, ws.DValue = make([]float32, rows), make([]float32, rows)
+	if m.Continuous {
+		ws.DLogStd = make([]float32, m.Actions)
+	}
 	if m.Net == "conv" {
 		ws.conv, ws.y, ws.dy = m.conv.Work(rows), make([]float32, rows*m.dense.Out), make([]float32, rows*m.dense.Out)
 	} else {
@@ -326,6 +335,7 @@ func (ws *Work) ZeroGrad() {
 // and DValue.
 func (ws *Work) Backward(p *nn.Params) {
 	m, rows := ws.m, ws.x.Rows()
+	ws.backLogStd(p)
 	ws.turn(ws.DLogits, true)
 	defer ws.turn(ws.DLogits, false)
 	if m.Separate {
@@ -344,6 +354,22 @@ func (ws *Work) Backward(p *nn.Params) {
 	}
 	m.head.Backward(p, ws.trunk.DY, ws.dhead, ws.trunk.Y, ws.head, rows)
 	m.trunk.BackwardSparse(p, ws.trunk, ws.x)
+}
+
+// LogStd returns the logarithms of the policy's deviations where actions are vectors.
+func (m *Model) LogStd(p *nn.Params) []float32 {
+	w, _ := p.At(m.logStd)
+	return w
+}
+
+// backLogStd adds DLogStd to the gradient of the deviations.
+func (ws *Work) backLogStd(p *nn.Params) {
+	if !ws.m.Continuous {
+		return
+	}
+	_, g := p.At(ws.m.logStd)
+	f32.Add(g, g, ws.DLogStd)
+	clear(ws.DLogStd)
 }
 
 func (ws *Work) mergeHeads(rows int) {

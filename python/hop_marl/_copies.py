@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ._spaces import Part, Refusal, actions
+from ._spaces import Part, Refusal, Vector, actions
 from ._wire import HopError
 
 
@@ -64,6 +64,7 @@ class Shape:
         )
         self.parts: list[Part] = []
         self.actions: list[list[Any]] = []
+        self.vectors: list[Vector] = []  # of each agent, if actions are vectors
         self.dicts: list[bool] = []  # the observation proper stands in a Dict, beside its mask
         roles: list[tuple] = []
         for a in self.agents:
@@ -81,8 +82,18 @@ class Shape:
                     lenient,
                 )
             )
-            self.actions.append(actions(a, acts, most_actions))
+            if type(acts).__name__ == "Box":
+                self.vectors.append(Vector(a, acts, most_actions))
+                self.actions.append(list(range(self.vectors[-1].size)))
+            else:
+                self.actions.append(actions(a, acts, most_actions))
             roles.append((_stem(a), self.parts[-1].size, len(self.actions[-1])))
+        if self.vectors and (self.turns or len(self.vectors) < len(self.agents)):
+            why = "its agents act one after the other" if self.turns else "others choose among actions with names"
+            raise Refusal(
+                f"{name}: actions of some agents are vectors (Box), and {why}; want a parallel environment in which the "
+                "actions of all agents are vectors, or none"
+            )
         kinds = sorted(set(roles), key=roles.index)
         self.roles = len(kinds) if len(kinds) > 1 and not self.declared else 0
         self.role = [kinds.index(r) for r in roles]
@@ -139,6 +150,7 @@ class Shape:
             "numbers": self.numbers,
             "roles": self.roles,
             "turns": self.turns,
+            "vectors": bool(self.vectors),
             "layout": self.declared or None,
             "board": list(only) if len(only) == 3 else [],  # height, width and planes, if it is one for everybody
             "same": len(set(self.role)) == 1,
@@ -159,6 +171,7 @@ class Row:
                 "reward": np.zeros((1, n), np.float32),
                 "action": np.zeros((1, n), np.int32),
                 "at": np.zeros(4, np.int64),
+                "vector": np.zeros((1, n, k), np.float32),
             }
         self.obs, self.mask, self.alive = arrays["obs"][i], arrays["mask"][i], arrays["alive"][i]
         self.cut, self.reward, self.action = (
@@ -166,6 +179,7 @@ class Row:
             arrays["reward"][i],
             arrays["action"][i],
         )
+        self.vector = arrays["vector"][i] if shape.vectors else None
         self.lenient = arrays["at"][3:]  # how much was put up with
         self.write = [p.writer(self.obs[s, : p.size], self.lenient) for s, p in enumerate(shape.parts)]
 
@@ -278,6 +292,9 @@ class Copy:
             self._observe(s, obs[a], infos.get(a))
 
     def _step(self) -> None:
+        if self.shape.vectors:
+            self.took(self.env.step({self.shape.agents[s]: self.shape.vectors[s].given(self.row.vector[s]) for s in self.alive}))
+            return
         played, agents, acts = self.row.action.tolist(), self.shape.agents, self.shape.actions
         self.took(self.env.step({agents[s]: acts[s][played[s]] for s in self.alive}))
 

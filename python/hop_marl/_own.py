@@ -41,6 +41,7 @@ class Own(Game):
             raise
         own = {k.removeprefix("own_"): x for k, x in self.arrays.items() if k.startswith("own_")}
         own["action"], own["at"] = np.zeros((1, len(self.names)), np.int32), np.zeros(4, np.int64)
+        own["vector"] = np.zeros((1, len(self.names), self.shape.most), np.float32)
         self.copy = (Turns if self.shape.turns else Copy)(self.shape, lambda: env, Row(self.shape, own))
         self.copy.env = env
         self.started, self.lost = False, ""
@@ -88,7 +89,7 @@ class Own(Game):
             actions = {self.env.agent_selection: actions}
         for agent, action in actions.items():
             s = c.number.get(agent)
-            if s not in c.alive:
+            if s not in c.alive or self.shape.vectors:  # hop's agents see no vectors of others
                 continue
             known = self.shape.actions[s]
             at = [k for k, x in enumerate(known) if np.array_equal(x, action)]
@@ -116,7 +117,9 @@ class Own(Game):
             self.lost = f"the episode is longer than the {self.spec['horizon']} steps that the agents learnt with"
 
     def given(self, seat: int, number: int) -> Any:
-        """The environment's action that a number stands for."""
+        """The environment's action that a number stands for, or what hop chose where actions are vectors."""
+        if self.shape.vectors:
+            return self.shape.vectors[seat].given(self.arrays["vectors"][0, seat])
         return self.shape.actions[seat][number]
 
 

@@ -182,16 +182,38 @@ def actions(agent: Any, space: Any, most: int) -> list[Any]:
             shape = np.asarray(space.nvec).shape if kind == "MultiDiscrete" else (len(counts),)
             return [row.reshape(shape).astype(np.int64) for row in joint]
         count = f"{n} together"
-    elif kind == "Box":
-        raise Refusal(
-            f"agent {agent} has the action space {space}, continuous actions, and hop's learners "
-            f"choose among at most {most}: make the environment with discrete actions (such as "
-            "continuous_actions=False), or wrap it in one that offers a few"
-        )
     else:
         raise Refusal(
-            f"agent {agent} has the action space {space}; want Discrete, or a small MultiDiscrete"
+            f"agent {agent} has the action space {space}; want Discrete, a small MultiDiscrete, or a Box of "
+            "floats for every agent"
         )
     raise Refusal(
         f"agent {agent} has the action space {space}, {count} actions, and {most} are the most"
     )
+
+
+class Vector:
+    """Actions that are vectors: what numbers of a policy, which are about -1 to 1, are in a Box.
+
+    A number that the Box bounds on both sides is brought from -1..1 to its bounds, and held within
+    them; one that it does not bound is left alone.
+    """
+
+    def __init__(self, agent: Any, space: Any, most: int):
+        self.shape = tuple(int(d) for d in space.shape)
+        self.size = math.prod(self.shape)
+        self.dtype = np.dtype(getattr(space, "dtype", np.float32))
+        if self.dtype.kind != "f":
+            raise Refusal(f"agent {agent} has the action space {space}, vectors of {self.dtype}; want a Box of floats, or MultiDiscrete")
+        if not 0 < self.size <= most:
+            raise Refusal(f"agent {agent} has the action space {space}, {self.size} numbers; want 1 to {most}")
+        self.low = np.broadcast_to(np.asarray(space.low, np.float64), self.shape).reshape(-1)
+        self.high = np.broadcast_to(np.asarray(space.high, np.float64), self.shape).reshape(-1)
+        both = np.isfinite(self.low) & np.isfinite(self.high)
+        self.half = np.where(both, (np.where(both, self.high, 1) - np.where(both, self.low, -1)) / 2, 1)
+        self.middle = np.where(both, np.where(both, self.low, 0) + self.half, 0)
+
+    def given(self, numbers: np.ndarray) -> np.ndarray:
+        """The environment's action that a policy's numbers stand for."""
+        x = self.middle + self.half * numbers[: self.size]
+        return np.clip(x, self.low, self.high).reshape(self.shape).astype(self.dtype)

@@ -126,6 +126,8 @@ class Worker:
                         )
                     )
                 copy.row.action[s] = draw.choice(may)
+                if self.shape.vectors:
+                    copy.row.vector[s] = draw.uniform(-1, 1, self.shape.most)
             if not copy.alive:
                 return
             copy.step()

@@ -199,3 +199,45 @@ def rich(**kwargs):
             return seen, dict.fromkeys(paid, 1e6), ended, cut, infos
 
     return Rich(**kwargs)
+
+
+class Aim:
+    """Two archers whose actions are vectors: each sees its aim and is paid for how near it shoots.
+
+    The first shoots at a point, in a Box of 0 to 10; the second at a number of no bounds.
+    """
+
+    metadata = {"name": "aim"}
+
+    def __init__(self, max_cycles: int = 10):
+        self.max_cycles = max_cycles
+        self.possible_agents = ["archer_0", "archer_1"]
+
+    def observation_space(self, agent):
+        return box(2)
+
+    def action_space(self, agent):
+        return box(2, low=np.zeros(2, np.float32), high=np.full(2, 10, np.float32)) if agent == "archer_0" else box(1)
+
+    def reset(self, seed=None, options=None):
+        self.draw = np.random.default_rng(seed)
+        self.agents, self.t = list(self.possible_agents), 0
+        return self.seen(), {a: {} for a in self.agents}
+
+    def seen(self):
+        self.aims = {a: self.draw.uniform(-0.8, 0.8, 2).astype(np.float32) for a in self.possible_agents}
+        return dict(self.aims)
+
+    def step(self, actions):
+        self.t += 1
+        shot = {"archer_0": actions["archer_0"] / 5 - 1, "archer_1": np.append(actions["archer_1"], self.aims["archer_1"][1])}
+        assert (actions["archer_0"] >= 0).all() and (actions["archer_0"] <= 10).all() and actions["archer_1"].shape == (1,)
+        paid = {a: -float(np.square(shot[a] - self.aims[a]).sum()) for a in self.agents}
+        late = dict.fromkeys(self.agents, self.t >= self.max_cycles)
+        acted, self.agents = self.agents, [] if self.t >= self.max_cycles else self.agents
+        return self.seen(), paid, dict.fromkeys(acted, False), late, {a: {} for a in acted}
+
+
+def aim(**kwargs):
+    """The archers."""
+    return Aim(**kwargs)

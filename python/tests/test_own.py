@@ -132,3 +132,20 @@ def test_what_cannot_be_followed_says_what_to_do(run):
     agent.act(env, observations=observations, infos=infos)
     with pytest.raises(ValueError, match="hunter_0 played 99, which is not in its action space"):
         env.step({a: 99 for a in env.agents})
+
+
+def test_agents_whose_actions_are_vectors(tmp_path):
+    """They act in the user's copy as they did in training, each within its own space."""
+    import odd
+
+    agent, env = hop.load(train(tmp_path, "ppo", "odd:aim"), greedy=True), odd.aim()
+    played = []
+    for _ in range(2):
+        observations, infos = env.reset(seed=4)
+        while env.agents:
+            actions = agent.act(env, observations=observations, infos=infos)
+            assert actions["archer_0"].shape == (2,) and actions["archer_1"].shape == (1,)
+            played.append(np.concatenate(list(actions.values())))
+            observations, *_, infos = env.step(actions)
+    assert len(played) == 20 and np.array_equal(played[:10], played[10:]), "the same seed plays the same"
+    assert len(np.unique(np.round(played, 5), axis=0)) == 10, "other aims, other shots"

@@ -120,10 +120,11 @@ def test_no_number_depends_on_the_workers(tmp_path):
 
 
 @POSIX
-def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("env", ["odd:leaves", "odd:aim"])
+def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(tmp_path, env):
     """Ctrl-C saves, leaves no process behind, and the resumed run ends like the whole one."""
-    whole = train(tmp_path / "whole", env="odd:leaves", steps=1500)
-    args = [binary(), "train", "ppo", "--env", "odd:leaves", *SMALL, "--steps", "1500"]
+    whole = train(tmp_path / "whole", env=env, steps=1500)
+    args = [binary(), "train", "ppo", "--env", env, *SMALL, "--steps", "1500"]
     for how in (signal.SIGINT, signal.SIGKILL):
         out = tmp_path / how.name
         p = subprocess.Popen(
@@ -418,6 +419,27 @@ def test_learning_is_above_random(tmp_path):
     scored = json.loads(hop("eval", "--env=odd:line", "--team=random", "--episodes=100", "--json"))
     assert abs(scored["mean"]) < 0.5
     assert json.loads((run / "result.json").read_text())["mean"] > 3
+
+
+AIM = ["--set=train.envs=16", "--set=train.window=32", "--set=ppo.entropy=0", "--set=ppo.entropy_end=-1"]
+
+
+def test_vectors_are_learnt(tmp_path):
+    """A Gaussian policy hits: a random one earns about -13 and -4 an episode, and a sure one 0."""
+    run = train(tmp_path, *AIM, env="odd:aim", steps=16_000)
+    scores = json.loads((run / "result.json").read_text())
+    assert scores["greedy_mean"] > -1, scores
+    random = json.loads(hop("eval", "--env", "odd:aim", "--team", "random", "--episodes", 100, "--json"))
+    assert random["mean"] < -5, random
+
+
+def test_what_knows_no_vectors_says_so(tmp_path):
+    for args in (
+        ["audit", "ppo", "--env", "odd:aim"],
+        ["train", "ppo", "--env", "odd:aim", "--set", "mind=influence", "--out", tmp_path],
+        ["collect", "--env", "odd:aim", "--mix", "random,random", "--rows", 10, "--out", tmp_path / "rows"],
+    ):
+        assert "vectors (Box)" in hop(*args, fails=True), args
 
 
 def test_a_declared_board(tmp_path):

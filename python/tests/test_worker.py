@@ -6,7 +6,7 @@ import numpy as np
 import odd
 import pytest
 from hop_marl._copies import Copy, Row, Shape, Turns
-from hop_marl._spaces import Part, actions
+from hop_marl._spaces import Part, Vector, actions
 from hop_marl._wire import HopError
 from hop_marl.worker import Worker, load
 
@@ -74,7 +74,6 @@ def test_actions():
     both = actions("a", odd.Space("MultiDiscrete", nvec=np.array([2, 3])), 32)
     assert [x.tolist() for x in both] == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     for space, word in [
-        (odd.box(2), "continuous"),
         (odd.discrete(33), "33 actions"),
         (odd.Space("MultiDiscrete", nvec=np.array([9, 9])), "81 together"),
         (odd.Space("Text"), "want Discrete"),
@@ -82,6 +81,22 @@ def test_actions():
         with pytest.raises(HopError, match="agent walker_0") as e:
             actions("walker_0", space, 32)
         assert word in str(e.value)
+
+
+def test_actions_that_are_vectors():
+    """What a Box bounds is -1 to 1 to the policy and held within its bounds; what it does not is left alone."""
+    space = odd.box(2, 2, low=np.array([[0, -np.inf], [-2, 5]]), high=np.array([[10, np.inf], [2, np.inf]]))
+    v = Vector("a", space, 32)
+    assert v.given(np.array([0, 7, 1, 6], np.float32)).tolist() == [[5, 7], [2, 6]]
+    assert v.given(np.array([-3, 7, 0.5, 2], np.float32)).tolist() == [[0, 7], [1, 5]]
+    for space, word in [(odd.box(33), "33 numbers"), (odd.box(2, dtype=np.int64), "Box of floats")]:
+        with pytest.raises(HopError, match="agent walker_0") as e:
+            Vector("walker_0", space, 32)
+        assert word in str(e.value)
+    mixed = odd.aim()
+    mixed.action_space = lambda agent: odd.box(2) if agent == "archer_0" else odd.discrete(2)
+    with pytest.raises(HopError, match="all agents are vectors, or none"):
+        Shape("mixed", mixed, 32)
 
 
 def test_pictures_are_refused():

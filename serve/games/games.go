@@ -74,6 +74,7 @@ type Server struct {
 	legal      []bool    // [N][A][K] action 0 alone if the agent has left: it is not looked at
 	alive      []bool    // [N][A]
 	actions    []int32   // [N][A] the host's; those of players are written here too
+	vectors    []float32 // [N][A][actions] what players chose where actions are vectors
 	rewards    []float32 // [N][A]
 	terminated []bool    // [N][A] left in the last step, by the rules
 	truncated  []bool    // [N][A] stopped in the last step, by an outside limit
@@ -301,6 +302,9 @@ func (s *Server) arrays(envs int) []bridge.Array {
 	if s.host != nil {
 		own = s.host.Arrays()
 	}
+	if s.spec.Continuous {
+		own = append(own, bridge.Array{Name: "vectors", Type: "f4", Shape: []int{envs, agents, len(s.spec.Actions)}})
+	}
 	return append([]bridge.Array{
 		{Name: "obs", Type: "f4", Shape: []int{envs, agents, s.spec.Obs.Len()}},
 		{Name: "legal", Type: "b1", Shape: []int{envs, agents, len(s.spec.Actions)}},
@@ -341,6 +345,9 @@ func (s *Server) Share(m *bridge.Memory) error {
 	s.replaced = bridge.Slice[int64](m, "replaced")
 	if s.host != nil {
 		s.host.Share(m)
+	}
+	if s.spec.Continuous {
+		s.vectors = bridge.Slice[float32](m, "vectors")
 	}
 	s.living, s.shown = make([]bool, envs*s.spec.Seats), make([]bool, envs*s.spec.Seats)
 	s.shared = true

@@ -378,6 +378,11 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 	if g != nil && len(g.Spec().Obs.Planes) == 0 && s.Actor.Net == "conv" {
 		part(config.Bad("net", s.Actor.Net, "dense, because "+s.Game.Name+" has no board"), "actor")
 	}
+	if g != nil && !s.Mind.entry().plain {
+		if err := g.Spec().Discrete("mind " + s.Mind.Name); err != nil {
+			part(config.Bad("mind", s.Mind.Name, "ppo: "+err.Error()), "")
+		}
+	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(config.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")
 	}
