@@ -274,6 +274,9 @@ func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *check
 	if err := parts.Game.Spec().Discrete("the audit of a training"); err != nil {
 		return nil, err
 	}
+	if s.Actor.Net == "picture" {
+		return nil, errors.New("the audit of a training knows no networks that read pictures")
+	}
 	if opt.Change != nil {
 		opt.Change(&s, &parts)
 	}

@@ -81,6 +81,7 @@ type about struct {
 	Turns    bool              `json:"turns"` // agents act one after the other
 	Horizon  int               `json:"horizon"`
 	Masks    bool              `json:"masks"`   // some actions are forbidden at times
+	Picture  [3]int            `json:"picture"` // height, width and channels that observations begin with, or zeros
 	Vectors  bool              `json:"vectors"` // actions are vectors, a number for each of Actions
 	Layout   *declared         `json:"layout"`
 	Board    []int             `json:"board"` // height, width and planes of a board, or nothing
@@ -127,7 +128,7 @@ func (g *Game) describe(a about) error {
 	g.names, g.width, g.packages = a.Agents, a.Width, a.Packages
 	g.spec = game.Spec{
 		Name: "python", Kind: game.GeneralSum, Seats: seats, Actions: a.Actions, Horizon: a.Horizon,
-		Obs: game.Layout{Features: a.Width}, Deterministic: true, Fixed: true, Opaque: true, Continuous: a.Vectors,
+		Obs: game.Layout{Features: a.Width, Picture: a.Picture}, Deterministic: true, Fixed: true, Opaque: true, Continuous: a.Vectors,
 	}
 	if a.Masks {
 		g.spec.Obs.Legal, g.tail = actions, true

@@ -139,6 +139,11 @@ class Shape:
         return int(found or 0)
 
 
+    def _picture(self) -> list[int]:
+        """Height, width and channels of the picture that everybody sees, or zeros."""
+        seen = {tuple(p.picture) for p in self.parts}
+        return list(seen.pop()) if len(seen) == 1 and all(seen) and not self.declared else [0, 0, 0]
+
     def describe(self) -> dict[str, Any]:
         """What hop must know of it."""
         shapes = {p.shape for p in self.parts}
@@ -149,6 +154,7 @@ class Shape:
             "width": self.width,
             "numbers": self.numbers,
             "roles": self.roles,
+            "picture": self._picture(),
             "turns": self.turns,
             "vectors": bool(self.vectors),
             "layout": self.declared or None,

@@ -9,12 +9,14 @@ import numpy as np
 
 from ._wire import HopError
 
-# More numbers than this in an observation are taken for a picture.
-_MOST_NUMBERS = 20_000
+# The most numbers of an observation, and of one that is a picture.
+_MOST_NUMBERS, _MOST_PIXELS = 20_000, 50_000
+
+_LEAST_SIDE = 36  # of a picture: model.SmallestPicture
 
 _PIXELS = (
-    "hop's networks read vectors and small boards, not pixels: let the function return "
-    "an environment with a vector observation, or wrap it in one that makes features"
+    f"hop's networks read vectors, small boards and pictures of bytes, height by width by channels, of {_LEAST_SIDE} cells a side and "
+    f"{_MOST_PIXELS} numbers at most: let the function return an environment with such an observation, or wrap it (84x84 is usual)"
 )
 
 
@@ -31,6 +33,7 @@ class Part:
         self.high: np.ndarray | None = None
         self.what = what  # agent and space, for messages
         self.kind = type(space).__name__
+        self.picture: list[int] = []  # height, width and channels of one
         self.parts: list[tuple[Any, Part]] = []
         self.shape: tuple[int, ...] = ()
         self.scale: np.ndarray | None = None
@@ -63,22 +66,24 @@ class Part:
             )
         if self.size == 0:
             raise Refusal(f"{what} is {space}, which holds nothing to observe")
-        if self.size > _MOST_NUMBERS:
-            raise Refusal(
-                f"{what} is {space}, {self.size} numbers, and {_MOST_NUMBERS} are the most; "
-                + _PIXELS
-            )
+        if self.size > (_MOST_PIXELS if self.picture else _MOST_NUMBERS):
+            raise Refusal(f"{what} is {space}, {self.size} numbers; {_PIXELS}")
 
     def _box(self, space: Any) -> None:
         dtype = np.dtype(getattr(space, "dtype", np.float32))
         wide = dtype == np.uint8 and len(self.shape) >= 2 and min(self.shape[:2]) >= 24
         if wide and float(np.max(getattr(space, "high", 255))) > 8:
-            raise Refusal(f"{self.what} is {space}, a picture; {_PIXELS}")
+            if min(self.shape[:2]) < _LEAST_SIDE or len(self.shape) > 3:
+                raise Refusal(f"{self.what} is {space}, a picture; {_PIXELS}")
+            self.picture = [*self.shape, 1][:3]
         low = np.abs(np.asarray(getattr(space, "low", -np.inf), np.float64))
         high = np.abs(np.asarray(getattr(space, "high", np.inf), np.float64))
         most = np.broadcast_to(np.maximum(low, high), self.shape)
         ends = [np.asarray(getattr(space, end, far), np.float64) for end, far in (("low", -np.inf), ("high", np.inf))]
-        if np.isfinite(ends[0]).any() or np.isfinite(ends[1]).any():
+        bytes_are_in = dtype == np.uint8 and (ends[0] <= 0).all() and (ends[1] >= 255).all()
+        if bytes_are_in:
+            pass  # no byte is outside
+        elif np.isfinite(ends[0]).any() or np.isfinite(ends[1]).any():
             # As float32 numbers are rounded; NumPy's own comparison says which are outside.
             with np.errstate(invalid="ignore"):
                 slack = [1e-5 * np.maximum(1, np.where(np.isfinite(x), np.abs(x), 1)) for x in ends]

@@ -241,3 +241,39 @@ class Aim:
 def aim(**kwargs):
     """The archers."""
     return Aim(**kwargs)
+
+
+def eye(size: int = 48, vectors: bool = False):
+    """Somebody who sees a picture, grey noise with a bright half, and is paid for naming that half."""
+
+    class Eye:
+        metadata = {"name": "eye"}
+        possible_agents = ["eye_0"]
+        max_cycles = 5
+
+        def observation_space(self, agent):
+            return box(size, size, 3, low=0, high=255, dtype=np.uint8)
+
+        def action_space(self, agent):
+            return box(1, low=-1.0, high=1.0) if vectors else discrete(2)
+
+        def reset(self, seed=None, options=None):
+            self.draw = np.random.default_rng(seed)
+            self.agents, self.t = ["eye_0"], 0
+            return {"eye_0": self.seen()}, {"eye_0": {}}
+
+        def seen(self):
+            self.right = int(self.draw.integers(2))
+            picture = self.draw.integers(100, size=(size, size, 3), dtype=np.uint8)
+            picture[:, self.right * size // 2 : (self.right + 1) * size // 2] += 100
+            return picture
+
+        def step(self, actions):
+            self.t += 1
+            said = actions["eye_0"] > 0 if vectors else actions["eye_0"]
+            paid = float(int(np.asarray(said).item()) == self.right)
+            late = self.t >= self.max_cycles
+            self.agents = [] if late else ["eye_0"]
+            return {"eye_0": self.seen()}, {"eye_0": paid}, {"eye_0": False}, {"eye_0": late}, {"eye_0": {}}
+
+    return Eye()

@@ -433,6 +433,19 @@ def test_vectors_are_learnt(tmp_path):
     assert random["mean"] < -5, random
 
 
+def test_pictures_are_learnt(tmp_path):
+    """Convolutions are chosen, and see which half of a picture is bright: 5 an episode; by chance 2.5."""
+    run = train(tmp_path, "--set=train.envs=8", "--set=train.window=32", "--set=ppo.epochs=4", env="odd:eye", steps=1500)
+    assert "net: picture" in (run / "spec.yaml").read_text()
+    assert json.loads((run / "result.json").read_text())["greedy_mean"] > 4.5
+    large = ["--set", 'game.kwargs={"size": 84, "vectors": true}', "--set=train.window=4", "--set=ppo.epochs=1"]
+    run = train(tmp_path / "large", *large, env="odd:eye", steps=24)
+    from safetensors.numpy import load_file
+
+    weights = load_file(max(run.glob("checkpoints/*.safetensors")))
+    assert any(w.shape == (8 * 8 * 3, 32) for w in weights.values()) and any(k.endswith("logstd") for k in weights)
+
+
 def test_what_knows_no_vectors_says_so(tmp_path):
     for args in (
         ["audit", "ppo", "--env", "odd:aim"],

@@ -99,12 +99,23 @@ def test_actions_that_are_vectors():
         Shape("mixed", mixed, 32)
 
 
-def test_pictures_are_refused():
-    """Bytes of a screen are no features, small boards of bytes are."""
-    for space in [odd.box(84, 84, 3, low=0, high=255, dtype=np.uint8), odd.box(30_000)]:
-        with pytest.raises(HopError, match="pixels"):
+def test_pictures():
+    """Bytes of a screen are a picture, small boards of bytes are numbers, and what no network reads is refused."""
+    for shape, picture in [((84, 84, 3), [84, 84, 3]), ((36, 40), [36, 40, 1]), ((11, 11, 5), [])]:
+        part = Part("it", odd.box(*shape, low=0, high=255, dtype=np.uint8))
+        assert part.picture == picture and part.size == np.prod(shape)
+        row = np.zeros(part.size, np.float32)
+        part.writer(row)(np.full(shape, 51, np.uint8))
+        assert np.allclose(row, 0.2)
+    for space in [
+        odd.box(30, 30, 3, low=0, high=255, dtype=np.uint8),
+        odd.box(210, 160, 3, low=0, high=255, dtype=np.uint8),
+        odd.box(30_000),
+    ]:
+        with pytest.raises(HopError, match="84x84 is usual"):
             Part("the observation space of agent a", space)
-    assert Part("it", odd.box(11, 11, 5, low=0, high=1, dtype=np.uint8)).size == 605
+    assert Shape("eye", odd.eye(), 32).describe()["picture"] == [48, 48, 3]
+    assert Shape("line", odd.line(), 32).describe()["picture"] == [0, 0, 0]
 
 
 def test_an_environment_is_described():

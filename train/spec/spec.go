@@ -167,7 +167,8 @@ func (s *Spec) Resolve() (game.Game, error) {
 	return g, s.said(s.validate(g, err))
 }
 
-// frame chooses the frame where none was written, which a game without a board does.
+// frame chooses the frame where none was written, which a game without a board does, and
+// the network of pictures.
 func (s *Spec) frame(g game.Game) {
 	if g == nil {
 		return
@@ -175,6 +176,12 @@ func (s *Spec) frame(g game.Game) {
 	if len(g.Spec().Obs.Planes) == 0 {
 		s.Kinds = slices.Clone(s.Kinds)
 		s.unframe()
+	}
+	if g.Spec().Obs.Picture[0] > 0 {
+		s.Actor = s.Actor.Pictured()
+		for i := range s.Kinds {
+			s.Kinds[i].spec.Actor = s.Kinds[i].spec.Actor.Pictured()
+		}
 	}
 	s.chosen = true
 }
