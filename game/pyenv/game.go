@@ -168,7 +168,8 @@ func (g *Game) declare(d *declared, a about) error {
 			g.width, bare, l.Len()))
 	}
 	if a.Vectors && (d.Legal || d.Last) {
-		errs = append(errs, errors.New("its actions are vectors (Box), which have no mask and no last actions to observe: let legal and last be false"))
+		errs = append(errs, errors.New("its actions are vectors (Box), which have no mask and no last actions to observe: let legal and "+
+			"last be false"))
 	}
 	if a.Turns {
 		errs = append(errs, errors.New("its agents act one after the other, and hop_layout is for those who act at once"))

@@ -138,7 +138,8 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	}
 	if h, w, ch := in.Picture[0], in.Picture[1], in.Picture[2]; c.Net == "picture" &&
 		(min(h, w) < model.SmallestPicture || max(h, w) > 1<<10 || ch < 1 || h*w*ch > in.Rest) {
-		return nil, nil, config.Bad("net", c.Net, fmt.Sprintf("dense, because observations are no pictures of %dx%d cells at least", model.SmallestPicture, model.SmallestPicture))
+		return nil, nil, config.Bad("net", c.Net, fmt.Sprintf("dense, because observations are no pictures with sides of %d to %d cells",
+			model.SmallestPicture, 1<<10))
 	}
 	f, err := newFrame(c, in)
 	if err != nil {
