@@ -436,6 +436,37 @@ func twice(m *recording) {
 }
 
 // Every fault is found by its question, in the right module.
+func TestHalfPrecisionIsNotAFault(t *testing.T) {
+	for _, bits := range []int{7, 10} { // bfloat16, float16
+		m := made(t, 3, 60)
+		for k := range m.learn {
+			l := &m.learn[k]
+			half := func(x float64) float64 {
+				frac, exp := math.Frexp(x)
+				return math.Ldexp(math.Round(math.Ldexp(frac, bits+1)), exp-bits-1)
+			}
+			for i := len(l.row) - 1; i >= 0; i-- { // values far from 0, by which advantages are small differences of large numbers
+				l.cols["values"][i] = half(l.cols["values"][i] + 40)
+				next, row := 0., l.row[i]
+				if !m.dones[row] && !m.truncated[row] && i+1 < len(l.row) {
+					next = gamma*l.cols["values"][i+1] + gamma*lambda*l.cols["advantages"][i+1]
+				} else if !m.dones[row] {
+					next = gamma * 40
+				}
+				l.cols["advantages"][i] = half(l.cols["rewards"][i] + next - l.cols["values"][i])
+				l.cols["returns"][i] = half(l.cols["advantages"][i] + l.cols["values"][i])
+			}
+		}
+		r, err := asked(t, m.arrays(t))
+		must(t, err)
+		for _, f := range r.Findings {
+			if (f.Check == "advantages" || f.Check == "returns") && f.Status != check.Pass {
+				t.Errorf("%d bits: %s: %s %s", bits, f.Check, f.Status, f.Says)
+			}
+		}
+	}
+}
+
 func TestFaultsOfLearnersAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -661,6 +692,9 @@ func TestFaultsOfLearnersAreFound(t *testing.T) {
 			}
 			return float64(m.rewards[row]) + gamma*then - value(m.obs[row*obsWidth:(row+1)*obsWidth])
 		}), "advantages", "ppo", check.Fault, "errors of one step"},
+		{"advantages a little off, one in ten", 3, edit("advantages", func(m *recording, l *drill, i int) float64 {
+			return l.cols["advantages"][i] + 5e-4*float64((i+9)%10/9)
+		}), "advantages", "ppo", check.Fault, "do not follow"},
 		{"advantages over exits", 3, func(m *recording) {
 			m.again(func(l *drill, i int) float64 {
 				if m.dones[l.row[i]] && i+1 < len(l.row) {

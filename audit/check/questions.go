@@ -20,18 +20,20 @@ type question struct {
 
 // What to record for questions that could not be asked.
 const (
-	needNets     = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
-	needRows     = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
-	needSure     = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
-	needColumn   = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
-	needGae      = "Advantages cannot be computed again: hand gamma, lam, values, rewards and advantages (or returns) to rec.batch."
-	needPolicy   = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
-	needMasks    = "Masks are not recorded: the environment gives none, in observations or in infos."
-	needOthers   = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
-	needWorld    = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
-	needAfter    = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
-	needMini     = `Minibatches are not recorded: call rec.minibatch("agent_0", indices) for each of them, by places in the batch.`
-	needMiniCol  = `Minibatches hold no %s: hand them to rec.minibatch(..., %s=...), as the loss reads them.`
+	needNets    = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
+	needRows    = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
+	needSure    = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
+	needColumn  = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
+	needGae     = "Advantages cannot be computed again: hand gamma, lam, values, rewards and advantages (or returns) to rec.batch."
+	needPolicy  = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
+	needMasks   = "Masks are not recorded: the environment gives none, in observations or in infos."
+	needOthers  = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
+	needWorld   = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
+	needAfter   = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
+	needMini    = `Minibatches are not recorded: call rec.minibatch("agent_0", indices) for each of them, by places in the batch.`
+	needMiniCol = `Minibatches hold no %s: hand them to rec.minibatch(..., %s=...), as the loss reads them.`
+	needValues  = `The value loss is computed again from rec.batch(..., returns=...), rec.minibatch(..., values=...) and ` +
+		`rec.loss(..., value=...), and one of them is missing.`
 	needLoss     = `The loss is not recorded: call rec.loss("agent_0", policy=..., value=..., entropy=..., total=...) after rec.minibatch.`
 	needCopies   = "One environment is recorded: with several, rec.wrap each of them."
 	needOneAgent = "There is one learner: nothing to compare."
@@ -132,7 +134,7 @@ var questions = []question{
 		(*recorded).normalised},
 	{4, "ratios", check.PPO, mini("ratios"), miniColumn("ratios"), nil, (*recorded).ratios},
 	{4, "the value loss", check.PPO, func(r *recorded) bool { return mini("values")(r) && lossOf("value")(r) && has("returns")(r) },
-		miniColumn("values") + " " + needLoss, nil, (*recorded).valueLoss},
+		needValues, nil, (*recorded).valueLoss},
 	{4, "the terms of the loss", check.PPO, lossOf("total", "policy", "entropy"), needLoss, nil, (*recorded).lossTerms},
 	{4, "predictions of others", "moa", func(r *recorded) bool { return r.MOA.Width > 0 }, needOthers, nil, (*recorded).others},
 	{4, "predictions of the world", "world", func(r *recorded) bool { return len(r.WorldRow) > 0 }, needWorld, nil, (*recorded).world},

@@ -57,6 +57,13 @@ CHOICES = {
 }
 
 
+class Open(StagHunt):
+    """The hunt without masks: a hunt where nothing is to be caught does nothing."""
+
+    def _masks(self, who: list[str]) -> dict:
+        return {a: {} for a in who}
+
+
 class Net(nn.Module):
     """A trunk, a memory where one is wanted, and two heads."""
 
@@ -89,7 +96,7 @@ def hunt(path: str, seed: int, c: dict, updates: int = 5) -> None:
     if c["memory"]:  # which is gone through row by row
         c = {**c, "copies": min(c["copies"], 4), "steps": 32, "epochs": 2, "minibatches": min(c["minibatches"], 2)}
     rec = hop.Recorder(path)
-    envs = [rec.wrap(StagHunt(c["hunters"], c["size"], c["limit"])) for _ in range(c["copies"])]
+    envs = [rec.wrap((StagHunt if c["masks"] else Open)(c["hunters"], c["size"], c["limit"])) for _ in range(c["copies"])]
     names, T, N = envs[0].possible_agents, c["steps"], len(envs)
     now = [env.reset(seed=100 * seed + n) for n, env in enumerate(envs)]
     width = len(now[0][0][names[0]])
@@ -296,11 +303,11 @@ def main() -> None:
             draw = random.Random(i)
             c = {k: draw.choice(v) for k, v in CHOICES.items()}
             how = {8: poles, 9: baselines}.get(i % 10, hunt)
-            path = os.path.join(args.keep or folder, f"{i}.npz")
+            path = os.path.join(os.path.abspath(args.keep or folder), f"{i}.npz")
             how(path, i, c)
-            done = subprocess.run([binary(), "audit", "--trajectories", path, "--json"], capture_output=True, text=True)
-            found = json.loads(done.stdout)["findings"] if done.stdout else [{"question": done.stderr, "status": "fault"}]
-            bad = [f"{f.get('status')} {f.get('question') or f.get('name')}: {f.get('text') or f.get('got')}" for f in found
+            done = subprocess.run([binary(), "audit", "--trajectories", path, "--json"], capture_output=True, text=True, cwd=folder)
+            found = json.loads(done.stdout)["findings"] if done.stdout else [{"check": done.stderr, "status": "fault"}]
+            bad = [f"{f['status']} {f['check']}: {f.get('says')}" for f in found
                    if f.get("status") in ("fault", "suspect")]
             if bad:
                 accused[i] = {"habits": c, "of": bad}
