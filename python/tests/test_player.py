@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import types
+import urllib.request
 
 import numpy as np
 import pytest
@@ -225,6 +226,30 @@ def test_an_onnx_file_that_does_not_fit(tmp_path, plus):
 
 TEAM = ["--set", "train.team=[learn, learn, ns, py:policies:uniform]", "--set", "train.envs=8"]
 TEAM += ["--set", "train.window=16", "--set", "train.save=256", "--set", "eval.episodes=4"]
+
+
+def test_a_replay_in_the_browser_has_the_policy_in_it(tmp_path):
+    """A run among a policy is replayed with it, because its user trained it; an address names none."""
+    hop("train", "ppo-4x4", *TEAM, "--steps", "256", "--out", tmp_path / "runs")
+    server = subprocess.Popen(
+        [binary(), "serve", str(tmp_path / "runs"), "--addr", "127.0.0.1:0"], cwd=HERE, env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while "token=" not in (said := server.stderr.readline()):
+            assert said, "hop serve has ended"
+        root, token = re.search(r"(http://\S+?/)\?token=(\S+)", said).groups()
+
+        def replay(query):
+            ask = urllib.request.Request(f"{root}api/theatre/stream?{query}", headers={"Authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(ask, timeout=60) as got:
+                return got.read().decode()
+
+        played = replay("run=0:ppo-4x4-001&seed=3")
+        assert "py:policies:uniform" in played and "event: end" in played
+        assert "event: end" not in replay("game=staghunt&team=py:policies:uniform,ns,ns,ns&seed=3")
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
 
 
 def test_training_among_a_policy(tmp_path):
