@@ -43,6 +43,20 @@ def test_it_is_the_same_play_by_agent(make):
     plain.close()
 
 
+def test_a_limit_from_outside_is_a_truncation(make):
+    """A pole that is kept up is cut off at the horizon, and one that falls has ended: never both."""
+    env = make("cartpole", 8)
+    obs, _ = env.reset(seed=1)
+    ends = cuts = 0
+    for _ in range(1300):
+        keep = (obs[:, 2] + 0.3 * obs[:, 3] + 0.05 * obs[:, 0] + 0.1 * obs[:, 1] > 0).astype(int)
+        keep[4:] = 0  # half of them fall
+        obs, _, ended, cut, _ = env.step(keep)
+        assert not (ended & cut).any()
+        ends, cuts = ends + ended[4:].sum(), cuts + cut[:4].sum()
+    assert ends > 100 and cuts > 0
+
+
 def test_both_ways_to_start_the_next_episode_play_the_same(make):
     """The same rewards, observations and ends; with same_step without the steps that only reset."""
     later, at_once = make("staghunt", 1), make("staghunt", 1, autoreset="same_step")

@@ -55,6 +55,12 @@ def test_agents_act_in_the_users_own_copy(run):
     play(env, agent, 3)  # the first episode was not followed from its reset
     first = play(env, agent, 4)
     assert first == play(env, agent, 4), "the same seed plays the same"
+    env.reset(seed=9)
+    actions = {a: 4 - i for i, a in enumerate(env.agents)}  # not what the agent would choose: stay, and to the right
+    env.reset(seed=next(s for s in range(99) if all(env.reset(seed=s)[0][a]["action_mask"][k] for a, k in actions.items())))
+    env.step(actions)
+    seen = vars(env)["_hop_own"].arrays["obs"][0][:, -2 * 7 :].reshape(2, 2, 7).argmax(-1)
+    assert seen.tolist() == [[4, 3], [3, 4]], "the last actions are those that were played, one's own first"
     assert any(play(env, agent, s) != first for s in range(5, 9))
 
 
@@ -146,6 +152,7 @@ def test_agents_whose_actions_are_vectors(tmp_path):
             actions = agent.act(env, observations=observations, infos=infos)
             assert actions["archer_0"].shape == (2,) and actions["archer_1"].shape == (1,)
             played.append(np.concatenate(list(actions.values())))
+            assert actions["archer_1"][0] != actions["archer_0"][0] / 5 - 1, "each has numbers of its own"
             observations, *_, infos = env.step(actions)
     assert len(played) == 20 and np.array_equal(played[:10], played[10:]), "the same seed plays the same"
     assert len(np.unique(np.round(played, 5), axis=0)) == 10, "other aims, other shots"
