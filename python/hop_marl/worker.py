@@ -204,12 +204,17 @@ def _packages(function: Any, env: Any) -> dict[str, str]:
     owners = metadata.packages_distributions()
     for name in sorted(m for m in modules if m):
         top = name.partition(".")[0]
-        if top in sys.stdlib_module_names or top == "hop":
+        if top in sys.stdlib_module_names or top == "hop_marl":
             continue
         if top in owners:
             for dist in owners[top]:
                 found[dist] = metadata.version(dist)
             continue
+        try:  # Python 3.10 knows the owners of few
+            found[top] = metadata.version(top)
+            continue
+        except metadata.PackageNotFoundError:
+            pass
         path = getattr(sys.modules.get(name), "__file__", None)
         if path and os.path.isfile(path):
             with open(path, "rb") as f:
