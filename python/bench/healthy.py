@@ -31,11 +31,11 @@ import hop_marl as hop
 from hop_marl._binary import binary
 
 CHOICES = {
-    "hunters": (2, 3, 4, 6),
+    "hunters": (2, 3, 4, 5),
     "size": (3, 4, 5, 6),
     "limit": (12, 20, 30),
     "copies": (1, 4, 8),
-    "steps": (32, 64),
+    "steps": (16, 32),
     "masks": (True, False),
     "memory": (False, False, True),
     "minibatches": (1, 2, 4),
@@ -87,14 +87,12 @@ def optimisers(net: Net, c: dict) -> list[tuple[nn.Module, torch.optim.Optimizer
     if c["optimisers"] == "one":
         return [(net, make(net.parameters(), lr=c["lr"]))]
     rest = nn.ModuleList([m for name, m in net.named_children() if name != "critic"])
-    return [(rest, make(rest.parameters(), lr=c["lr"])), (net.critic, make(net.critic.parameters(), lr=3 * c["lr"]))]
+    return [(rest, make(rest.parameters(), lr=c["lr"])), (net.critic, make(net.critic.parameters(), lr=min(3 * c["lr"], 3e-3)))]  # values diverge by more
 
 
 def hunt(path: str, seed: int, c: dict, updates: int = 5) -> None:
     """Independent or shared PPO on the stag hunt, as the choices say."""
     torch.manual_seed(seed)
-    if c["memory"]:  # which is gone through row by row
-        c = {**c, "copies": min(c["copies"], 4), "steps": 32, "epochs": 2, "minibatches": min(c["minibatches"], 2)}
     rec = hop.Recorder(path)
     envs = [rec.wrap((StagHunt if c["masks"] else Open)(c["hunters"], c["size"], c["limit"])) for _ in range(c["copies"])]
     names, T, N = envs[0].possible_agents, c["steps"], len(envs)
@@ -174,22 +172,32 @@ def learn(rec, a, who, play, began, net, opts, c) -> None:
     adv = torch.tensor(adv)
     ret = adv + value
 
+    lives: dict = {}  # with a memory: the rows of an agent in a copy, in their order
+    for i, (b, r) in enumerate(rows):
+        lives.setdefault((b, r[1]), []).append(i)
+    lives = list(lives.values())
+
     def run(idx):
         """Log-probabilities, entropies and values of rows; with a memory all are gone through in order."""
         if net.memory is None:
             logits, v, _ = net(obs[idx])
             d = Categorical(logits=logits.masked_fill(~mask[idx], -1e9))
             return d.log_prob(act[idx]), d.entropy(), v
-        got, h, before = {}, None, None
-        for i, (b, r) in enumerate(rows):
-            if before is None or before[0] != b or before[1][1] != r[1]:
-                h = began[b][r[1] : r[1] + 1]
-            elif before[1][9]:
-                h = torch.zeros_like(h)
-            logits, v, h = net(obs[i : i + 1], h)
-            d = Categorical(logits=logits[0].masked_fill(~mask[i], -1e9))
-            got[i], before = (d.log_prob(act[i]), d.entropy(), v[0]), (b, r)
-        return tuple(torch.stack([got[int(i)][k] for i in idx]) for k in range(3))
+        at = torch.stack([began[rows[g[0]][0]][rows[g[0]][1][1]] for g in lives])
+        place, logits, v = [], [], []
+        for t in range(max(map(len, lives))):
+            here = [k for k, g in enumerate(lives) if len(g) > t]
+            now = [lives[k][t] for k in here]
+            going = torch.tensor([t == 0 or not rows[lives[k][t - 1]][1][9] for k in here])
+            x, y, h = net(obs[now], at[here] * going[:, None])
+            at = at.clone()
+            at[here] = h
+            place += now
+            logits.append(x)
+            v.append(y)
+        order = torch.tensor(place).argsort()[idx]
+        d = Categorical(logits=torch.cat(logits)[order].masked_fill(~mask[idx], -1e9))
+        return d.log_prob(act[idx]), d.entropy(), torch.cat(v)[order]
 
     whole = torch.arange(len(rows))
     with torch.no_grad():
