@@ -65,6 +65,7 @@ type Result struct {
 	Windows int           `json:"windows"`
 	Used    []runlog.Used `json:"checkpoints,omitempty"` // whose agents were loaded
 
+	opaque   bool // the game's rules cannot be read: nothing can be replaced by the truth
 	recorded bool // returns and curves are those of the run, not of the audit's windows
 }
 
@@ -129,7 +130,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if say == nil {
 		say = func(string) {}
 	}
-	r := &Result{Report: check.Report{Subject: s.Name}}
+	r := &Result{Report: check.Report{Subject: s.Name}, opaque: len(s.Game.Executes()) > 0}
 	if from == nil {
 		s = small(s)
 	}
@@ -269,6 +270,12 @@ func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *check
 	parts, err := s.Parts(seed, machine)
 	if err != nil {
 		return nil, err
+	}
+	if err := parts.Game.Spec().Discrete("the audit of a training"); err != nil {
+		return nil, err
+	}
+	if s.Actor.Net == "picture" {
+		return nil, errors.New("the audit of a training knows no networks that read pictures")
 	}
 	if opt.Change != nil {
 		opt.Change(&s, &parts)

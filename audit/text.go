@@ -34,7 +34,7 @@ func (r *Result) Text(foreign bool) string {
 	if r.Next != "" {
 		fmt.Fprintf(&b, "Look at: %s.\n", r.Next)
 	}
-	if r.Verdict == check.Pass && !foreign {
+	if r.Verdict == check.Pass && !foreign && !r.opaque {
 		fmt.Fprintln(&b, "If returns are still low: hop ladder on the spec measures what each module costs.")
 	}
 	for i, name := range Steps {

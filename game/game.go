@@ -61,6 +61,19 @@ type Spec struct {
 	// Opaque says that another program plays the game: states cannot be copied, and
 	// their rules are not there to be searched. CopyFrom of such a state panics.
 	Opaque bool
+	// Continuous says that an action is a vector, a number for each of Actions: Legal says which
+	// of them a seat has, every living seat plays the first such as its action, and the vector
+	// itself goes to the state's Vectors. Numbers of -1 to 1 are what is usual.
+	Continuous bool
+}
+
+// Discrete says why somebody who knows named actions only cannot play or learn here; nil: who can.
+func (s Spec) Discrete(who string) error {
+	if !s.Continuous {
+		return nil
+	}
+	return fmt.Errorf("%s knows actions that have names, and those of this environment are vectors (Box); what knows vectors are "+
+		"mind ppo and the commands train, eval, crossplay and adapt", who)
 }
 
 // Layout says what an observation holds, in this order:
@@ -81,9 +94,10 @@ type Layout struct {
 	Planes        []string
 	Owned         int // planes after the agents' that are one for each seat too: the number of seats, or 0
 	Features      int
-	Legal         int // number of actions, or 0 if the mask is not observed
-	Time          int // 1, or 0 if time is not observed
-	Last          int // number of seats, or 0 if the last joint action is not observed
+	Picture       [3]int `json:",omitzero"` // height, width and channels of a picture, 0 to 1, that the features begin with; zero: none
+	Legal         int    // number of actions, or 0 if the mask is not observed
+	Time          int    // 1, or 0 if time is not observed
+	Last          int    // number of seats, or 0 if the last joint action is not observed
 }
 
 // PlanesLen returns the length of the planes part.
@@ -147,6 +161,13 @@ type State interface {
 	Observe(s Seat, dst []float32)
 	// CopyFrom makes the state equal to src, a state of the same Game.
 	CopyFrom(src State)
+}
+
+// Vectored is a State of a game whose actions are vectors (Spec.Continuous).
+type Vectored interface {
+	State
+	// Vectors returns where the caller writes what the next Step plays, [seats][actions].
+	Vectors() []float32
 }
 
 // Goaler is a State whose game has hand-made goals.

@@ -24,6 +24,9 @@ func (l *Lab) Collect(ctx context.Context, c prepare.Collect, at Site) (dataset.
 	if err != nil {
 		return dataset.Manifest{}, nil, err
 	}
+	if err := cfg.Game.Spec().Discrete("a dataset"); err != nil {
+		return dataset.Manifest{}, nil, Misuse{err}
+	}
 	if err := l.sign(cfg); err != nil {
 		l.Note("%v", err)
 	}

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -100,6 +101,9 @@ func Eval(ctx context.Context, g game.Game, c EvalConfig) (*Evaluation, error) {
 	out.Mean, out.SE, out.CI, out.Steps = res.Mean.Mean(), stats.Number(res.Mean.SE()), res.Mean.CI(0.95), res.Steps.Mean()
 	for i, name := range out.Team {
 		r := res.Return[i]
+		if r.N() == 0 {
+			return nil, fmt.Errorf("%s was in none of the %d episodes, so nothing is known of it: play more", name, c.Episodes)
+		}
 		s := Seat{Name: name, Mean: r.Mean(), SE: stats.Number(r.SE()), CI: r.CI(0.95), Life: res.Life[i].Mean(), Goals: map[string]float64{}}
 		for k, goal := range g.Spec().Goals {
 			s.Goals[goal] = res.Goals[i][k].Mean()

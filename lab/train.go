@@ -456,7 +456,13 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	r := &j.result
 	r.Seed, r.Run, r.Mean, r.SE, r.Agents = j.seed, j.dir, sampled.Mean.Mean(), stats.Number(sampled.Mean.SE()), nil
 	for i := range sampled.Return {
-		r.Agents = append(r.Agents, sampled.Return[i].Mean())
+		mean := sampled.Return[i].Mean()
+		if sampled.Return[i].N() == 0 {
+			mean = 0
+			t.lab.Note("seed %d: agent %d was in none of the %d episodes that were scored; its return is not known, and stands as 0", j.seed, i,
+				j.spec.Eval.Episodes)
+		}
+		r.Agents = append(r.Agents, mean)
 	}
 	r.Kinds = j.spec.ByKind(r.Agents)
 	if r.GreedyMean = r.Mean; !agents.Sure { // else there is nothing to draw

@@ -8,15 +8,16 @@ import (
 	"github.com/hop-marl/hop/num/nn"
 )
 
-// Conv is the lower half of HOP's networks: 3x3 convolutions of 16, 32 and 32
-// channels over the planes, flattened and followed by the rest of the row.
+// Conv is convolutions over the first numbers of a row, planes or a picture, flattened and
+// followed by the rest of the row.
 type Conv struct {
 	Out          int // width of what comes out
 	planes, flat int
-	layer        [3]nn.Conv3x3
+	layer        [3]nn.Convolution
 }
 
-// NewConv adds the layers to p, called name/0 to name/2.
+// NewConv adds the lower half of HOP's networks to p, layers called name/0 to name/2: 3x3
+// convolutions of 16, 32 and 32 channels over the planes.
 func NewConv(p *nn.Params, name string, in frame.Input) Conv {
 	h, w := in.Height, in.Width
 	c := Conv{planes: h * w * in.Planes, flat: h * w * 32}
@@ -24,6 +25,23 @@ func NewConv(p *nn.Params, name string, in frame.Input) Conv {
 	for i, channels := range [3][2]int{{in.Planes, 16}, {16, 32}, {32, 32}} {
 		c.layer[i] = p.Conv3x3(fmt.Sprintf("%s/%d", name, i), h, w, channels[0], channels[1], nn.ReLU)
 	}
+	return c
+}
+
+// SmallestPicture is the least height and width that NewPicture can read.
+const SmallestPicture = 36
+
+// NewPicture adds the convolutions of Mnih et al. (2015) to p, layers called name/0 to name/2,
+// for rows that begin with a picture of h by w cells with so many channels: 32 of 8x8 every 4
+// cells, 64 of 4x4 every 2, 64 of 3x3.
+func NewPicture(p *nn.Params, name string, h, w, channels int, in frame.Input) Conv {
+	c := Conv{planes: h * w * channels}
+	for i, l := range [3]struct{ out, k, stride int }{{32, 8, 4}, {64, 4, 2}, {64, 3, 1}} {
+		s := p.Strided(fmt.Sprintf("%s/%d", name, i), h, w, channels, l.out, l.k, l.stride, nn.ReLU)
+		c.layer[i], h, w, channels = s, s.OutH, s.OutW, s.Out
+	}
+	c.flat = h * w * channels
+	c.Out = c.flat + in.Rest - c.planes + in.Extra
 	return c
 }
 
@@ -38,11 +56,11 @@ type ConvWork struct {
 
 // Work allocates memory for up to rows rows.
 func (c *Conv) Work(rows int) *ConvWork {
-	ws := &ConvWork{conv: c.layer[0].Work(c.layer[1], c.layer[2]), Y: make([]float32, rows*c.Out), DY: make([]float32, rows*c.Out)}
+	ws := &ConvWork{conv: nn.NewConvWork(c.layer[:]...), Y: make([]float32, rows*c.Out), DY: make([]float32, rows*c.Out)}
 	ws.x[0] = make([]float32, rows*c.planes)
 	for i, l := range c.layer {
-		n := rows * l.H * l.W * l.Out
-		ws.x[i+1], ws.d[i+1] = make([]float32, n), make([]float32, n)
+		_, n := l.Sizes()
+		ws.x[i+1], ws.d[i+1] = make([]float32, rows*n), make([]float32, rows*n)
 	}
 	return ws
 }

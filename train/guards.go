@@ -326,7 +326,10 @@ func stat(stats []agent.Stat, names ...string) (agent.Stat, bool) {
 
 func broken(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
-// rewards finds rewards that are no numbers, and the largest return so far in
+// largeReward is a reward, in the unit that is learnt in, that is remarked on.
+const largeReward = 1e3
+
+// rewards finds rewards that are no numbers, or large ones, and the largest return so far in
 // the unit that is learnt in: no value should be far beyond it.
 func (w *window) rewards() {
 	shape := w.s.shaped(0)
@@ -346,6 +349,12 @@ func (w *window) rewards() {
 			return
 		}
 		most, top = max(most, p.most), max(top, p.top)
+	}
+	if top*scale > largeReward {
+		w.mind, w.agent, w.who = 0, -1, "all agents"
+		w.say("large rewards", "game", fmt.Sprintf("a reward is %.3g, which is %.3g in the unit that is learnt in: values of such a size are "+
+			"not learnt well", top, top*scale), fmt.Sprintf("let ppo.reward_scale be about %.0e, so that returns are between 1 and 10",
+			10/max(most, top)))
 	}
 	for a := range w.p.Return {
 		if acc := &w.p.Return[a]; acc.N() > 0 {

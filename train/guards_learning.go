@@ -94,6 +94,9 @@ func (w *window) behind() {
 	first := st.Begun < inARow
 	st.Begun++
 	for i := range st.Gain {
+		if w.p.Return[i].N() == 0 {
+			continue
+		}
 		ret := w.p.Return[i].Mean()
 		if first {
 			st.Start[i] += (ret - st.Start[i]) / float64(st.Begun)

@@ -17,7 +17,7 @@ type Progress struct {
 	Update      int
 	Warm        bool               // the window was of the warm-up: the returns are of bots
 	Episodes    int                // that ended in the window with only the team's own players
-	Return      []stats.Acc        // [A] over those episodes
+	Return      []stats.Acc        // [A] over those that the agent was in
 	Goals       [][]float64        // [A][goals] share of them in which the goal was reached
 	None        []float64          // [A] share in which no goal was reached
 	Stats       [][]agent.Stat     // [mind]
@@ -48,18 +48,21 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		}
 		p.Episodes++
 		length.Add(float64(ep.Steps))
-		sum := 0.
+		sum, here := 0., 0
 		for a := range seats {
+			if ep.Life[a] == 0 { // not in the episode: absent is not zero
+				continue
+			}
 			p.Return[a].Add(ep.Return[a])
 			life[a].Add(float64(ep.Life[a]))
-			sum += ep.Return[a]
+			sum, here = sum+ep.Return[a], here+1
 			if g := ep.Goal[a]; g != game.NoGoal {
 				p.Goals[a][g]++
 			} else {
 				p.None[a]++
 			}
 		}
-		mean.Add(sum / float64(seats))
+		mean.Add(sum / float64(here))
 	}
 	add := func(name string, agent int, value float64, n int) {
 		p.Rows = append(p.Rows, runlog.Row{Step: int64(s.step), Name: name, Agent: agent, Value: value, N: n})
@@ -68,6 +71,10 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		add("return/mean", -1, mean.Mean(), n)
 		add("episode/steps", -1, length.Mean(), n)
 		for a := range seats {
+			n := p.Return[a].N()
+			if n == 0 {
+				continue
+			}
 			add("return", a, p.Return[a].Mean(), n)
 			add("life", a, life[a].Mean(), n)
 			for g := range goals {
@@ -127,6 +134,9 @@ func (s *SelfPlay) byKind(p *Progress, add func(name string, agent int, value fl
 	of := map[string]*stats.Acc{}
 	var names []string // in the agents' order
 	for a, name := range s.parts.Kinds {
+		if p.Return[a].N() == 0 {
+			continue
+		}
 		if who := s.cfg.Role(a, s.began); who != "learn" {
 			name = who
 		}

@@ -49,7 +49,7 @@ type Brain struct {
 // work is the memory that a shard is computed in.
 type work struct {
 	ws              *actor.Work
-	cat             *nn.Categorical
+	policy          policy
 	rows            []int32 // the rows, by their place in Brain.rows; below 0: none
 	legal           []bool  // [rows][Actions]
 	target          nn.Probs
@@ -100,7 +100,7 @@ func (b *Brain) work(rows int) *work {
 	m := b.Model
 	b.rowsEach = rows
 	return &work{
-		ws: m.Work(rows), cat: nn.NewCategorical(m.Actions, rows), legal: make([]bool, rows*m.Actions),
+		ws: m.Work(rows), policy: newPolicy(m, rows), legal: make([]bool, rows*m.Actions),
 		target: make(nn.Probs, rows*m.Actions), ret: make([]float32, rows),
 		logratio: make([]float32, rows), ratio: make([]float32, rows),
 	}

@@ -39,7 +39,7 @@ type Player struct {
 	now    *nn.Params  // the view in this window: its own, or another worker's player's
 	window rollout.Window
 	ws     *actor.Work
-	cat    *nn.Categorical
+	policy policy
 	legal  []bool
 	mem    *Memory
 	seqLen int
@@ -58,7 +58,7 @@ var (
 // with an LSTM need a Memory of their own, shared by their workers.
 func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
 	return &Player{
-		model: m, params: p, view: m.View(p), now: p, ws: m.Work(envs), cat: nn.NewCategorical(m.Actions, envs),
+		model: m, params: p, view: m.View(p), now: p, ws: m.Work(envs), policy: newPolicy(m, envs),
 		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
 	}
 }
@@ -158,12 +158,10 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 	p.forward(v, envs, true)
 	for i, n := range envs {
 		step := v.StepOf(int(n))
-		a := p.cat.Sample(i, v.Rand(int(n)))
-		if p.Greedy {
-			a = p.cat.Mode(i)
-		}
+		vector := v.VectorAt(step)
+		a := p.policy.choose(i, vector, p.Greedy, v.Rand(int(n)))
 		v.Action[step], v.Own[step] = a, !p.Frozen
-		v.LogProb[step] = p.cat.LogProb(i, a)
+		v.LogProb[step] = p.policy.logProb(i, a, vector)
 		v.Value[v.SlotOf(int(n))] = p.ws.Value[i]
 		if p.trial > 0 {
 			p.mem.last[n].Action, p.mem.last[n].Episode = a, int64(v.EpisodeOf(int(n)))
@@ -171,9 +169,13 @@ func (p *Player) Act(v *rollout.View, envs []int32) {
 	}
 }
 
-// Decision returns how the player decided in the i-th of the envs that it was handed last.
+// Decision returns how the player decided in the i-th of the envs that it was handed last;
+// nil in place of probabilities where actions are vectors.
 func (p *Player) Decision(i int) (probs []float32, value float32) {
-	_, q := p.cat.Row(i)
+	if p.model.Continuous {
+		return nil, p.ws.Value[i]
+	}
+	_, q := p.policy.cat.Row(i)
 	return q, p.ws.Value[i]
 }
 
@@ -225,5 +227,5 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 			p.remember(envs)
 		}
 	}
-	p.cat.Set(p.ws.Logits, p.legal, len(envs))
+	p.policy.set(p.ws, p.now, p.legal, len(envs))
 }

@@ -248,7 +248,7 @@ func (b *Brain) forward(w *work, p *nn.Params, ro *batch.Rollout, pick []int32) 
 		w.ws.Pick(&b.x, pick)
 		w.ws.Forward(p)
 	}
-	w.cat.Set(w.ws.Logits, w.legal, len(w.rows))
+	w.policy.set(w.ws, p, w.legal, len(w.rows))
 }
 
 // backward adds the gradients that the losses left in w to p.G.
@@ -271,7 +271,7 @@ func (b *Brain) losses(w *work, all int, ent float64) (sum sums) {
 	for i, row := range w.rows {
 		logratio[i] = 0
 		if row >= 0 {
-			logratio[i] = w.cat.LogProb(i, b.rows.action[row]) - b.rows.logp[row]
+			logratio[i] = w.policy.logProb(i, b.rows.action[row], b.rows.vectorAt(row, k)) - b.rows.logp[row]
 		}
 	}
 	f32.Exp(ratios, logratio)
@@ -283,7 +283,7 @@ func (b *Brain) losses(w *work, all int, ent float64) (sum sums) {
 			continue
 		}
 		policy, dlogp, clipped := policyLoss(ratios[i], b.rows.adv[row], clip)
-		entropy := w.cat.GradTo(d, i, b.rows.action[row], dlogp*unit, bonus)
+		entropy := w.policy.gradTo(d, i, b.rows.action[row], b.rows.vectorAt(row, k), dlogp*unit, bonus)
 		value, dv := b.valueLoss(w.ws.Value[i], b.rows.ret[row], b.rows.value[row], clip)
 		w.ws.DValue[i] = weight * dv
 
@@ -299,6 +299,7 @@ func (b *Brain) losses(w *work, all int, ent float64) (sum sums) {
 			sum.clipped++
 		}
 	}
+	w.policy.finish(w.ws)
 	return sum
 }
 
@@ -336,10 +337,10 @@ func (b *Brain) imitate(w *work, all int) (sum sums) {
 	}
 	w.ws.ZeroGrad()
 	rows := nn.Rows{N: m, Scale: 0.5, Total: float64(all)}
-	sum.policy = w.cat.SoftCrossEntropy(w.ws.DLogits, w.target[:m*k], rows)
+	sum.policy = w.policy.cat.SoftCrossEntropy(w.ws.DLogits, w.target[:m*k], rows)
 	sum.values = nn.MSE(w.ws.DValue, w.ws.Value, w.ret, 1, rows)
 	for i := range m {
-		sum.entropy.Add(w.cat.Entropy(i))
+		sum.entropy.Add(w.policy.cat.Entropy(i))
 	}
 	return sum
 }

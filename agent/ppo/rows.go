@@ -13,6 +13,7 @@ import (
 // rows are the alive rows of a window, gathered.
 type rows struct {
 	action            []int32
+	vector            []float32 // [rows][Actions] where actions are vectors
 	logp, value       []float32
 	adv, ret          []float32
 	legal             []bool // [rows][Actions]
@@ -27,7 +28,7 @@ type rows struct {
 func (b *Brain) collect(ro *batch.Rollout, u *Update, a agent.ID, lo int) {
 	r, first := &b.rows, len(b.rows.steps)
 	r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
-	r.grow(len(r.steps), b.Model.Actions, u.Search)
+	r.grow(len(r.steps), b.Model.Input, u.Search)
 	works, n := b.trainer.Works, len(r.steps)-first
 	parts := len(works)
 	if u.Cores.Workers() == 1 || parts == 1 || n < minRows*parts {
@@ -63,6 +64,7 @@ func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update
 		r.src[i], r.action[i], r.logp[i], r.value[i] = int32(at), ro.Action[step], ro.LogProb[step], ro.Value[slot]
 		r.adv[i], r.ret[i] = b.adv[at], b.ret[at]
 		copy(r.legal[i*k:(i+1)*k], ro.LegalAt(slot))
+		copy(r.vectorAt(int32(i), k), ro.VectorAt(step))
 		r.begins[i] = b.beginning(goal)
 		if u.Search {
 			copy(r.target[i*k:(i+1)*k], ro.TargetAt(step))
@@ -72,10 +74,14 @@ func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update
 }
 
 // grow makes room for n rows, with a search's policy where that is learnt from.
-func (r *rows) grow(n, actions int, search bool) {
+func (r *rows) grow(n int, in actor.Input, search bool) {
+	actions := in.Actions
 	r.src, r.action = sized(r.src, n), sized(r.action, n)
 	r.logp, r.value, r.adv, r.ret = sized(r.logp, n), sized(r.value, n), sized(r.adv, n), sized(r.ret, n)
 	r.legal, r.begins = sized(r.legal, n*actions), sized(r.begins, n)
+	if in.Continuous {
+		r.vector = sized(r.vector, n*actions)
+	}
 	if search {
 		r.target = sized(r.target, n*actions)
 	}
@@ -83,8 +89,17 @@ func (r *rows) grow(n, actions int, search bool) {
 
 // clear empties the rows and keeps their memory.
 func (r *rows) clear() {
-	r.grow(0, 0, true)
+	r.grow(0, actor.Input{}, true)
+	r.vector = r.vector[:0]
 	r.steps, r.slots = r.steps[:0], r.slots[:0]
+}
+
+// vectorAt returns a row's action where actions are vectors, of k numbers, a view; elsewhere it is nil.
+func (r *rows) vectorAt(row int32, k int) []float32 {
+	if len(r.vector) == 0 {
+		return nil
+	}
+	return r.vector[int(row)*k : (int(row)+1)*k]
 }
 
 // sized returns x with n elements, those of before first.

@@ -436,6 +436,37 @@ func twice(m *recording) {
 }
 
 // Every fault is found by its question, in the right module.
+func TestHalfPrecisionIsNotAFault(t *testing.T) {
+	for _, bits := range []int{7, 10} { // bfloat16, float16
+		m := made(t, 3, 60)
+		for k := range m.learn {
+			l := &m.learn[k]
+			half := func(x float64) float64 {
+				frac, exp := math.Frexp(x)
+				return math.Ldexp(math.Round(math.Ldexp(frac, bits+1)), exp-bits-1)
+			}
+			for i := len(l.row) - 1; i >= 0; i-- { // values far from 0, by which advantages are small differences of large numbers
+				l.cols["values"][i] = half(l.cols["values"][i] + 40)
+				next, row := 0., l.row[i]
+				if !m.dones[row] && !m.truncated[row] && i+1 < len(l.row) {
+					next = gamma*l.cols["values"][i+1] + gamma*lambda*l.cols["advantages"][i+1]
+				} else if !m.dones[row] {
+					next = gamma * 40
+				}
+				l.cols["advantages"][i] = half(l.cols["rewards"][i] + next - l.cols["values"][i])
+				l.cols["returns"][i] = half(l.cols["advantages"][i] + l.cols["values"][i])
+			}
+		}
+		r, err := asked(t, m.arrays(t))
+		must(t, err)
+		for _, f := range r.Findings {
+			if (f.Check == "advantages" || f.Check == "returns") && f.Status != check.Pass {
+				t.Errorf("%d bits: %s: %s %s", bits, f.Check, f.Status, f.Says)
+			}
+		}
+	}
+}
+
 func TestFaultsOfLearnersAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -579,6 +610,9 @@ func TestFaultsOfLearnersAreFound(t *testing.T) {
 		{"agent 2's rewards", 3, edit("rewards", func(m *recording, l *drill, i int) float64 {
 			return float64(m.rewards[l.row[i]-l.row[i]%3+2])
 		}), "learnt rewards", "buffers", check.Fault, "They are agent_2's"},
+		{"the next agent's rewards", 3, edit("rewards", func(m *recording, l *drill, i int) float64 {
+			return float64(m.rewards[l.row[i]-l.row[i]%3+(l.row[i]%3+1)%3])
+		}), "learnt rewards", "buffers", check.Fault, "the next agent's"},
 		{"the team's rewards", 3, edit("rewards", func(m *recording, l *drill, i int) float64 {
 			t := l.row[i] / 3 * 3
 			return float64(m.rewards[t]) + float64(m.rewards[t+1]) + float64(m.rewards[t+2])
@@ -658,6 +692,9 @@ func TestFaultsOfLearnersAreFound(t *testing.T) {
 			}
 			return float64(m.rewards[row]) + gamma*then - value(m.obs[row*obsWidth:(row+1)*obsWidth])
 		}), "advantages", "ppo", check.Fault, "errors of one step"},
+		{"advantages a little off, one in ten", 3, edit("advantages", func(m *recording, l *drill, i int) float64 {
+			return l.cols["advantages"][i] + 5e-4*float64((i+9)%10/9)
+		}), "advantages", "ppo", check.Fault, "do not follow"},
 		{"advantages over exits", 3, func(m *recording) {
 			m.again(func(l *drill, i int) float64 {
 				if m.dones[l.row[i]] && i+1 < len(l.row) {
@@ -875,4 +912,126 @@ func FuzzRecording(f *testing.F) {
 			}
 		}
 	})
+}
+
+// minis returns the arrays of minibatches: two of each batch, its even rows and its odd ones, twice.
+func (m *recording) minis(change func(batch, mini int, at []int64, adv, ratio, value []float64, loss map[string]float64)) []npz.Array {
+	var of, size, at []int64
+	cols, terms := map[string][]float64{}, map[string][]float64{}
+	for b := range m.learn {
+		l := &m.learn[b]
+		for k := range 4 {
+			var rows []int64
+			for i := k % 2; i < len(l.row); i += 2 {
+				rows = append(rows, int64(i))
+			}
+			adv, ratio, value := make([]float64, len(rows)), make([]float64, len(rows)), make([]float64, len(rows))
+			s := spreadOf(pick(l.cols["advantages"], rows), nil)
+			off := 0.
+			for i, at := range rows {
+				adv[i] = (l.cols["advantages"][at] - s.mean) / s.sd
+				ratio[i], value[i] = 1+0.01*float64(k*(i%3-1)), l.cols["values"][at]
+				off += (value[i] - l.cols["returns"][at]) * (value[i] - l.cols["returns"][at]) / float64(len(rows))
+			}
+			loss := map[string]float64{"policy": 0.1 * float64(k), "value": off, "entropy": 1 - 0.1*float64(k) - 0.01*float64(b)}
+			loss["total"] = loss["policy"] + 0.5*loss["value"] - 0.01*loss["entropy"]
+			if change != nil {
+				change(b, k, rows, adv, ratio, value, loss)
+			}
+			of, size, at = append(of, int64(b)), append(size, int64(len(rows))), append(at, rows...)
+			cols["advantages"], cols["ratios"] = append(cols["advantages"], adv...), append(cols["ratios"], ratio...)
+			cols["values"] = append(cols["values"], value...)
+			for name, x := range loss {
+				terms[name] = append(terms[name], x)
+			}
+		}
+	}
+	list := []npz.Array{{Name: "mini/batch", Data: of}, {Name: "mini/size", Data: size}, {Name: "mini/at", Data: at}}
+	for name, x := range cols {
+		list = append(list, npz.Array{Name: "mini/" + name, Data: x})
+	}
+	for name, x := range terms {
+		list = append(list, npz.Array{Name: "mini/loss_" + name, Data: x})
+	}
+	for i := range list {
+		list[i].Shape = []int{length(list[i].Data)}
+	}
+	return list
+}
+
+func pick(x []float64, at []int64) (out []float64) {
+	for _, i := range at {
+		out = append(out, x[i])
+	}
+	return out
+}
+
+// What stays inside a loss is found by minibatches and the terms of the loss, and healthy ones pass.
+func TestLossesAreHeldToTheirBatch(t *testing.T) {
+	m := made(t, 3, 60)
+	for _, c := range []struct {
+		name, check, says string
+		change            func(batch, mini int, at []int64, adv, ratio, value []float64, loss map[string]float64)
+	}{
+		{"healthy", "", "", nil},
+		{"half the rows", "every row is learnt from", "in none of their minibatches",
+			func(_, _ int, at []int64, _, _, _ []float64, _ map[string]float64) {
+				for i := range at {
+					at[i] -= at[i] % 2
+				}
+			}},
+		{"over the dead", "advantages are normalised over what is learnt from", "agents that have left",
+			func(b, _ int, at []int64, adv, _, _ []float64, _ map[string]float64) {
+				x := m.learn[b].cols["advantages"]
+				s := spreadOf(x, nil)
+				s = s.with(s.n)
+				for i, k := range at {
+					adv[i] = (x[k] - s.mean) / s.sd
+				}
+			}},
+		{"others' advantages", "advantages are normalised over what is learnt from", "not those of their rows",
+			func(_, _ int, _ []int64, adv, _, _ []float64, _ map[string]float64) {
+				for i := range adv {
+					adv[i] = float64(i % 5)
+				}
+			}},
+		{"ratio of 1", "ratios", "exactly 1", func(_, _ int, _ []int64, _, ratio, _ []float64, _ map[string]float64) {
+			for i := range ratio {
+				ratio[i] = 1
+			}
+		}},
+		{"entropy", "the terms of the loss", "pushed down", func(_, _ int, _ []int64, _, _, _ []float64, loss map[string]float64) {
+			loss["total"] += 0.02 * loss["entropy"]
+		}},
+		{"values away", "the terms of the loss", "away from returns", func(_, _ int, _ []int64, _, _, _ []float64, loss map[string]float64) {
+			loss["total"] -= loss["value"]
+		}},
+		{"pairs", "the value loss", "every value against every row", func(b, _ int, at []int64, _, _, value []float64, loss map[string]float64) {
+			sum := 0.
+			for i, own := range at {
+				value[i] = 0.8 * m.learn[b].cols["returns"][own] // else pairs are hardly further apart
+			}
+			for i := range at {
+				for _, k := range at {
+					sum += (value[i] - m.learn[b].cols["returns"][k]) * (value[i] - m.learn[b].cols["returns"][k])
+				}
+			}
+			pairs := sum / float64(len(at)*len(at))
+			loss["total"] += 0.5 * (pairs - loss["value"])
+			loss["value"] = pairs
+		}},
+	} {
+		r, err := asked(t, append(m.arrays(t), m.minis(c.change)...))
+		must(t, err)
+		named := c.check == ""
+		for _, f := range r.Findings {
+			if f.Status > check.Pass && f.Check != c.check {
+				t.Errorf("%s: %s is accused: %s", c.name, f.Check, f.Says)
+			}
+			named = named || f.Check == c.check && f.Status == check.Fault && strings.Contains(f.Says, c.says)
+		}
+		if !named {
+			t.Errorf("%s is not found by %s", c.name, c.check)
+		}
+	}
 }

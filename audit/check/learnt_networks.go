@@ -269,7 +269,8 @@ func (r *recorded) rates(f *check.Finding) {
 	}
 	for i := range r.Nets {
 		for j := i + 1; j < len(r.Nets); j++ {
-			if !r.Nets[i].Apart(&r.Nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] {
+			// Like with like: an agent may have one optimiser for its policy and another for its values.
+			if !r.Nets[i].Apart(&r.Nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] || !r.Nets[i].Alike(&r.Nets[j]) {
 				continue
 			}
 			for _, u := range r.history(i) { // in order, so that the same update is named every time

@@ -60,6 +60,21 @@ func (r *recorded) learntRewards(f *check.Finding) {
 		vs = append(vs, variant{fmt.Sprintf("They are %s's.", r.Agents[a]),
 			func(_ *record.Batch, _, row int) float64 { return reward(row - row%r.Count + a) }, check.Fault})
 	}
+	for s := 1; s < r.Count; s++ { // every agent's are those of one that sits so many places further
+		says := fmt.Sprintf("They are those of the agent %d places further, for every agent.", s)
+		if s == 1 {
+			says = "They are the next agent's, for every agent."
+		} else if s == r.Count-1 {
+			says = "They are those of the agent before, for every agent."
+		}
+		vs = append(vs, variant{says, func(_ *record.Batch, _, row int) float64 {
+			at := row - row%r.Count + (row%r.Count+s)%r.Count
+			if !r.Alive[at] {
+				return math.NaN()
+			}
+			return reward(at)
+		}, check.Fault})
+	}
 	vs = append(vs, variant{"Those of the step with which an agent leaves are missing.", func(_ *record.Batch, _, row int) float64 {
 		if exit, cut := r.Ends(row); exit || cut {
 			return 0

@@ -20,16 +20,21 @@ type question struct {
 
 // What to record for questions that could not be asked.
 const (
-	needNets     = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
-	needRows     = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
-	needSure     = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
-	needColumn   = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
-	needGae      = "Advantages cannot be computed again: hand gamma, lam, values, rewards and advantages (or returns) to rec.batch."
-	needPolicy   = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
-	needMasks    = "Masks are not recorded: the environment gives none, in observations or in infos."
-	needOthers   = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
-	needWorld    = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
-	needAfter    = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
+	needNets    = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
+	needRows    = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
+	needSure    = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
+	needColumn  = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
+	needGae     = "Advantages cannot be computed again: hand gamma, lam, values, rewards and advantages (or returns) to rec.batch."
+	needPolicy  = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
+	needMasks   = "Masks are not recorded: the environment gives none, in observations or in infos."
+	needOthers  = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
+	needWorld   = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
+	needAfter   = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
+	needMini    = `Minibatches are not recorded: call rec.minibatch("agent_0", indices) for each of them, by places in the batch.`
+	needMiniCol = `Minibatches hold no %s: hand them to rec.minibatch(..., %s=...), as the loss reads them.`
+	needValues  = `The value loss is computed again from rec.batch(..., returns=...), rec.minibatch(..., values=...) and ` +
+		`rec.loss(..., value=...), and one of them is missing.`
+	needLoss     = `The loss is not recorded: call rec.loss("agent_0", policy=..., value=..., entropy=..., total=...) after rec.minibatch.`
 	needCopies   = "One environment is recorded: with several, rec.wrap each of them."
 	needOneAgent = "There is one learner: nothing to compare."
 )
@@ -41,6 +46,28 @@ func has(columns ...string) func(r *recorded) bool {
 		})
 	}
 }
+
+// mini asks for minibatches with a column; "": for any.
+func mini(column string) func(r *recorded) bool {
+	return minis(func(m *record.Mini) bool { return column == "" || m.Col[column] != nil })
+}
+
+// lossOf asks for minibatches with those terms of the loss.
+func lossOf(terms ...string) func(r *recorded) bool {
+	return minis(func(m *record.Mini) bool {
+		return !slices.ContainsFunc(terms, func(t string) bool { _, ok := m.Terms[t]; return !ok })
+	})
+}
+
+func minis(ok func(m *record.Mini) bool) func(r *recorded) bool {
+	return func(r *recorded) bool {
+		return slices.ContainsFunc(r.Batches, func(b record.Batch) bool {
+			return slices.ContainsFunc(b.Mini, func(m record.Mini) bool { return ok(&m) })
+		})
+	}
+}
+
+func miniColumn(name string) string { return fmt.Sprintf(needMiniCol, name, name) }
 
 func column(name string) string { return fmt.Sprintf(needColumn, name, name) }
 
@@ -102,6 +129,13 @@ var questions = []question{
 	{4, "returns", check.PPO, has("returns", "values", "advantages"), column("returns"), nil, (*recorded).returns},
 	{4, "updates follow advantages", check.PPO, has("after_logprobs", "logprobs", "advantages"), needAfter, nil, (*recorded).raised},
 	{4, "values follow returns", check.PPO, has("after_values", "values", "returns"), needAfter, nil, (*recorded).valued},
+	{4, "every row is learnt from", check.PPO, mini(""), needMini, nil, (*recorded).everyRow},
+	{4, "advantages are normalised over what is learnt from", check.PPO, mini("advantages"), miniColumn("advantages"), nil,
+		(*recorded).normalised},
+	{4, "ratios", check.PPO, mini("ratios"), miniColumn("ratios"), nil, (*recorded).ratios},
+	{4, "the value loss", check.PPO, func(r *recorded) bool { return mini("values")(r) && lossOf("value")(r) && has("returns")(r) },
+		needValues, nil, (*recorded).valueLoss},
+	{4, "the terms of the loss", check.PPO, lossOf("total", "policy", "entropy"), needLoss, nil, (*recorded).lossTerms},
 	{4, "predictions of others", "moa", func(r *recorded) bool { return r.MOA.Width > 0 }, needOthers, nil, (*recorded).others},
 	{4, "predictions of the world", "world", func(r *recorded) bool { return len(r.WorldRow) > 0 }, needWorld, nil, (*recorded).world},
 }

@@ -38,6 +38,12 @@ func (n *Network) Apart(m *Network) bool {
 	return n.Part == m.Part && !slices.ContainsFunc(n.Agents, func(a string) bool { return slices.Contains(m.Agents, a) })
 }
 
+// Alike reports whether two networks have the same tensors, by name and shape.
+func (n *Network) Alike(m *Network) bool {
+	same := func(p, q Parameter) bool { return p.Name == q.Name && slices.Equal(p.Shape, q.Shape) }
+	return slices.EqualFunc(n.Parameters, m.Parameters, same)
+}
+
 // Parameter is a tensor of a network.
 type Parameter struct {
 	Name     string `json:"name"`
@@ -64,7 +70,21 @@ type Batch struct {
 	Kind          []int                // why there is none
 	Sure          []bool               // it can be no other row
 	Col           map[string][]float64 // nil: not given
+	Mini          []Mini               // what its loss was computed of, in order
 }
+
+// Mini is what one loss of an update was computed of.
+type Mini struct {
+	At    []int                // rows of the batch, by their place in it; -1: one that was not kept; nil: not recorded
+	Col   map[string][]float64 // advantages, ratios and values as the loss read them; nil: not given
+	Terms map[string]float64   // policy, value, entropy and total of the loss; those that were given
+}
+
+// MiniColumns and MiniTerms are what minibatches may hold beside their rows.
+var (
+	MiniColumns = []string{"advantages", "ratios", "values"}
+	MiniTerms   = []string{"policy", "value", "entropy", "total"}
+)
 
 // Kinds of learnt rows.
 const (
@@ -168,6 +188,7 @@ func ReadLearners(d *Trajectories) (*Learners, error) {
 	l.nets()
 	l.updates()
 	l.batches()
+	l.minis()
 	l.tables()
 	for _, a := range d.Recorded {
 		if !l.used[a.Name] {
@@ -356,6 +377,54 @@ func (l *learnersReader) batches() {
 			}
 		}
 		l.r.Batches = append(l.r.Batches, b)
+		lo = hi
+	}
+}
+
+// minis reads the minibatches of batches.
+func (l *learnersReader) minis() {
+	if !l.has("mini/batch") || len(l.errs) > 0 {
+		return
+	}
+	of := l.whole("mini/batch", -1, 0, len(l.r.Batches)-1)
+	size := l.whole("mini/size", len(of), 0, 1<<30)
+	total := 0
+	for _, n := range size {
+		total += n
+	}
+	at := l.whole("mini/at", total, -1, 1<<30)
+	cols, terms := map[string][]float64{}, map[string][]float64{}
+	for _, c := range MiniColumns {
+		cols[c] = l.flat("mini/"+c, total)
+	}
+	for _, c := range MiniTerms {
+		terms[c] = l.flat("mini/loss_"+c, len(of))
+	}
+	if len(l.errs) > 0 {
+		return
+	}
+	known := func(v float64) bool { return !math.IsNaN(v) }
+	lo := 0
+	for i, b := range of {
+		hi := lo + size[i]
+		m := Mini{At: at[lo:hi], Col: map[string][]float64{}, Terms: map[string]float64{}}
+		for _, k := range m.At {
+			if k >= len(l.r.Batches[b].Row) {
+				l.bad("mini/at names row %d of a batch that has %d", k, len(l.r.Batches[b].Row))
+				return
+			}
+		}
+		for name, x := range cols {
+			if x != nil && slices.ContainsFunc(x[lo:hi], known) {
+				m.Col[name] = x[lo:hi]
+			}
+		}
+		for name, x := range terms {
+			if x != nil && known(x[i]) {
+				m.Terms[name] = x[i]
+			}
+		}
+		l.r.Batches[b].Mini = append(l.r.Batches[b].Mini, m)
 		lo = hi
 	}
 }

@@ -45,7 +45,7 @@ func (c auditCmd) Run(a *app) error {
 		}
 		fmt.Fprintln(a.err, what)
 	}
-	what, sets := c.Env.Preset(a.reg, c.What, c.Set)
+	what, sets := c.Env.Preset(a.reg, c.What, c.with(c.Set))
 	r, name, err := a.lab().Audit(a.ctx, what, sets, c.Out, opt)
 	if a.terminal() {
 		fmt.Fprint(a.err, "\r\x1b[K")

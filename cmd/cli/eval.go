@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -62,7 +63,16 @@ func (c oracleCmd) Run(a *app, k *kong.Context) error {
 
 // envFlag names an environment in Python.
 type envFlag struct {
-	Env lab.PythonEnv `help:"Play a PettingZoo environment in Python: MODULE:FUNCTION, a function that makes it (docs/environments.md)." placeholder:"MODULE:FUNCTION"`
+	Env     lab.PythonEnv `help:"Play a PettingZoo environment in Python: MODULE:FUNCTION, a function that makes it (docs/environments.md)." placeholder:"MODULE:FUNCTION"`
+	Lenient bool          `help:"With --env: clip observations that are outside of their space, and count them, instead of refusing them."`
+}
+
+// with returns settings, and what the flags of the environment add to them.
+func (f envFlag) with(sets []string) []string {
+	if f.Lenient && f.Env != "" {
+		return slices.Concat([]string{"game.lenient=true"}, sets)
+	}
+	return sets
 }
 
 // gameFlags choose a game and its parameters.
@@ -86,11 +96,11 @@ func splitSets(sets []string) (ofGame, other []string) {
 
 // site returns where something is done in that game.
 func (f gameFlags) site(a *app, m madeFlags) (lab.Site, error) {
-	g, err := a.lab().GameWith(f.Env.Named(f.Game, f.Set))
+	g, err := a.lab().GameWith(f.Env.Named(f.Game, f.with(f.Set)))
 	return lab.Site{Game: g, Set: f.Set, Dir: m.Out, AcceptBuild: m.AcceptBuild}, err
 }
 
 // build returns the game and the part of a spec that describes it.
 func (f gameFlags) build(a *app) (game.Game, spec.Game, error) {
-	return a.lab().NewGame(f.Env.Named(f.Game, f.Set))
+	return a.lab().NewGame(f.Env.Named(f.Game, f.with(f.Set)))
 }

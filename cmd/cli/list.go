@@ -69,7 +69,7 @@ type named struct {
 }
 
 func (c listCmd) bots(a *app) error {
-	name, sets := c.Env.Named(c.Game, c.Set)
+	name, sets := c.Env.Named(c.Game, c.with(c.Set))
 	for _, set := range sets {
 		if !strings.HasPrefix(set, "game.") {
 			return usage("--set %s: want game.FIELD=VALUE, such as game.size=8", set)
@@ -128,7 +128,7 @@ func (c listCmd) fields(a *app) error {
 		}
 		fields = spec.Fields()
 	} else {
-		spec, err := a.lab().SpecWith(c.Game, c.Set)
+		spec, err := a.lab().SpecWith(c.Env.Named(c.Game, c.with(c.Set)))
 		if err != nil {
 			return err
 		}

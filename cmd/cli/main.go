@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -21,6 +22,7 @@ import (
 	"github.com/hop-marl/hop/cmd/cli/board"
 	"github.com/hop-marl/hop/cmd/cli/complete"
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/pyenv"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/num/f32"
@@ -116,6 +118,10 @@ func Main(reg *spec.Registry) {
 	ctx, done := listen(os.Stderr)
 	code := Run(ctx, reg, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	done()
+	if many := pyenv.Lenient(); many > 0 {
+		fmt.Fprintf(os.Stderr, "note: %d observations, rewards or agents were outside of what the environment declares, and were put up with "+
+			"(lenient)\n", many)
+	}
 	reg.Close()
 	os.Exit(code)
 }
@@ -222,15 +228,21 @@ func (a *app) failed(err error) int {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.err, "hop: stopped")
 	case errors.Is(err, runlog.ErrDamaged):
-		fmt.Fprintf(a.err, "hop: %v\n", err)
+		fmt.Fprintf(a.err, "hop: %s\n", byFlags(err))
 	case errors.As(err, &wrong), errors.As(err, &misuse), errors.Is(err, runlog.ErrNoRun), errors.Is(err, dataset.ErrNone):
-		fmt.Fprintf(a.err, "hop: %v\n", err)
+		fmt.Fprintf(a.err, "hop: %s\n", byFlags(err))
 		return 2
 	default:
-		fmt.Fprintf(a.err, "hop: %v\n", err)
+		fmt.Fprintf(a.err, "hop: %s\n", byFlags(err))
 	}
 	return 1
 }
+
+// byEnv is how faults begin that are about what --env named.
+var byEnv = regexp.MustCompile(`(--set game\.env=\S+: )?game\.env is (\S+), want an environment that can be played: `)
+
+// byFlags is an error with an environment called as the user named it: by --env.
+func byFlags(err error) string { return byEnv.ReplaceAllString(err.Error(), "--env $2: ") }
 
 // usageError is a mistake in what the user asked for, not in what happened.
 type usageError struct{ error }

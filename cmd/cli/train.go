@@ -3,11 +3,13 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -50,11 +52,21 @@ func (c trainCmd) spec(reg *spec.Registry) (spec.Spec, error) {
 	if c.Steps > 0 {
 		c.Set = append(c.Set, fmt.Sprintf("train.steps=%d", c.Steps))
 	}
-	sp, err := reg.Load(c.Env.Preset(reg, c.What, c.Set))
+	sp, err := reg.Load(c.Env.Preset(reg, c.What, c.with(c.Set)))
 	if err != nil {
-		err = usageError{err}
+		err = usageError{c.boardless(err)}
 	}
 	return sp, err
+}
+
+// boardless adds to what is wrong with a planner on an environment in Python what it takes.
+func (c trainCmd) boardless(err error) error {
+	if err == nil || c.Env == "" || strings.Contains(err.Error(), "hop_layout") || !slices.ContainsFunc(
+		[]string{"no board", "language of co-players", "search.", "no rules"}, func(s string) bool { return strings.Contains(err.Error(), s) }) {
+		return err
+	}
+	return fmt.Errorf("%w\nWhat models others and plans needs an environment that says what its board is: let it have hop_layout "+
+		"(docs/environments.md), and train hop+types; or train ppo, which needs none", err)
 }
 
 // training makes or opens the folders.
@@ -68,7 +80,12 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.lab().NewTraining(spec, c.Seeds, c.Out, c.Workers)
+		if n := len(spec.Prepare) + len(spec.Follow); c.Steps > 0 && n > 0 {
+			fmt.Fprintf(a.err, "note: --steps %d bounds the training of %s; %s before and after it keep their own lengths (hop show %s lists "+
+				"them)\n", c.Steps, spec.Name, plot.Count(n, "stage"), c.What)
+		}
+		t, err := a.lab().NewTraining(spec, c.Seeds, c.Out, c.Workers)
+		return t, c.boardless(err)
 	}
 	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--accept-build", "--accept-older",
 		"--accept-unsealed", "--trust"}

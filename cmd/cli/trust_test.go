@@ -77,7 +77,7 @@ var trapped = map[string]struct {
 	"sweep retry":       {reads: [][]string{{"sweep", "retry", "sweep"}}},
 	"worker":            {neither: "it does what the coordinator asks that the user names"},
 	"attempt":           {neither: "it is a worker's, which does what its coordinator asks"},
-	"bridge":            {runs: [][]string{{"bridge"}}},
+	"bridge":            {reads: [][]string{{"bridge"}}}, // which is handed what the environment of such a run sees
 	"trust":             {reads: [][]string{{"trust", "--list"}}},
 	"version":           {reads: [][]string{{"version"}}},
 	"completion": {reads: [][]string{
@@ -173,7 +173,7 @@ func TestAPolicyThatAStrangersFolderNamesIsRefused(t *testing.T) {
 	}
 	for _, words := range starts {
 		_, out, errs := x.hop(t, words)
-		if x.Sprung() || !strings.Contains(out+errs, `it would run "python3 -m hop.player" with py:evil:act`) {
+		if x.Sprung() || !strings.Contains(out+errs, `it would run "python3 -m hop_marl.player" with py:evil:act`) {
 			t.Errorf("hop %s: want a refusal that says what would run, got\n%s", strings.Join(words, " "), errs)
 		}
 		if _, _, errs := x.hop(t, append([]string{"--trust"}, words...)); !x.Sprung() {
@@ -203,7 +203,7 @@ func TestAPolicyThatTheUserTypesRuns(t *testing.T) {
 		{"crossplay", "py:own:act", "ns", "--out", "cross"},
 	} {
 		code, _, errs := hop(t, words...)
-		if code != 2 || !x.Sprung() || !strings.Contains(errs, "hop.player is gone") {
+		if code != 2 || !x.Sprung() || !strings.Contains(errs, "hop_marl.player is gone") {
 			t.Errorf("hop %s: exit %d, want 2 because it ends at once\n%s", strings.Join(words, " "), code, errs)
 		}
 	}

@@ -30,7 +30,8 @@ const (
 type Shape struct {
 	Agents, Steps, Envs int
 	ObsLen, Actions     int
-	GoalLen             int // width of Goal and Others; 0 if no module infers goals
+	GoalLen             int  // width of Goal and Others; 0 if no module infers goals
+	Continuous          bool // actions are vectors of Actions numbers
 }
 
 // Rollout is one window of Steps steps of Envs copies of a game. Make it with
@@ -50,6 +51,7 @@ type Rollout struct {
 	// or evaluates, and rollout clears rows at which nobody does. Nothing is written
 	// after play: what a mind makes of a window is in memory of its own.
 	Action  []int32   // [A][T][N] game.NoAction if not alive
+	Vector  []float32 // [A][T][N][Actions] the action where actions are vectors; nil elsewhere
 	LogProb []float32 // [A][T][N]
 	Own     []bool    // [A][T][N] the agent's own policy acted, not a bot or a stand-in
 	Value   []float32 // [A][T+1][N] also where End is Cut, at the slot after
@@ -62,7 +64,15 @@ func (s Shape) Bytes() float64 {
 	slots := float64(s.Agents) * float64(s.Steps+1) * float64(s.Envs)
 	steps := float64(s.Agents) * float64(s.Steps) * float64(s.Envs)
 	return slots*(4*float64(s.ObsLen)+float64(s.Actions)+1+1+4+4*float64(s.GoalLen)) +
-		steps*(4+1+1+4+4+1+4*float64(s.Actions)) + float64(s.Steps+1)*float64(s.Envs)
+		steps*(4+1+1+4+4+1+4*float64(s.Actions+s.numbers())) + float64(s.Steps+1)*float64(s.Envs)
+}
+
+// numbers returns the length of a vector that is an action; 0: actions are none.
+func (s Shape) numbers() int {
+	if s.Continuous {
+		return s.Actions
+	}
+	return 0
 }
 
 // New returns a zeroed rollout.
@@ -76,6 +86,7 @@ func New(s Shape) *Rollout {
 		Start:  make([]bool, (s.Steps+1)*s.Envs),
 		Action: make([]int32, steps), LogProb: make([]float32, steps), Own: make([]bool, steps), Value: make([]float32, slots),
 		Goal: make([]float32, slots*s.GoalLen), Target: make([]float32, steps*s.Actions),
+		Vector: make([]float32, steps*s.numbers()),
 	}
 }
 
@@ -90,6 +101,7 @@ func (r *Rollout) CopyFrom(o *Rollout) {
 	copy(r.Reached, o.Reached)
 	copy(r.Start, o.Start)
 	copy(r.Action, o.Action)
+	copy(r.Vector, o.Vector)
 	copy(r.LogProb, o.LogProb)
 	copy(r.Own, o.Own)
 	copy(r.Value, o.Value)
@@ -100,7 +112,7 @@ func (r *Rollout) CopyFrom(o *Rollout) {
 // Slot indexes Alive, Seat and Value, and rows of Obs, Legal and Goal.
 func (r *Rollout) Slot(a agent.ID, t, n int) int { return (int(a)*(r.Steps+1)+t)*r.Envs + n }
 
-// Step indexes Reward, End, Reached, Action and LogProb, and rows of Target.
+// Step indexes Reward, End, Reached, Action and LogProb, and rows of Target and Vector.
 func (r *Rollout) Step(a agent.ID, t, n int) int { return (int(a)*r.Steps+t)*r.Envs + n }
 
 // Moment indexes Start.
@@ -117,6 +129,12 @@ func (r *Rollout) GoalAt(slot int) []float32 { return r.Goal[slot*r.GoalLen : (s
 
 // TargetAt returns the search's policy at a step, a view.
 func (r *Rollout) TargetAt(step int) []float32 { return r.Target[step*r.Actions : (step+1)*r.Actions] }
+
+// VectorAt returns the action of a step where actions are vectors, a view; elsewhere it is empty.
+func (r *Rollout) VectorAt(step int) []float32 {
+	n := r.numbers()
+	return r.Vector[step*n : (step+1)*n]
+}
 
 // Roll starts the next window: the last slot becomes the first. Value and Goal
 // are the player's to write again; they start as zero.

@@ -1,5 +1,5 @@
 // Package bridge is how hop and Python talk: messages on a pipe, arrays in shared
-// memory. docs/bridge.md describes the protocol; python/hop/_wire.py is its other half.
+// memory. docs/bridge.md describes the protocol; python/hop_marl/_wire.py is its other half.
 //
 // One process, the host, starts the other, the guest, and asks; the guest answers every
 // question before the next one. Both directions are the same: Python hosts hop for our

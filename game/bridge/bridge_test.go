@@ -271,7 +271,7 @@ func TestPythonIsAGuest(t *testing.T) {
 		t.Skip("LEFT OUT: hop hosting Python needs python3 with numpy, and there is none here")
 	}
 	cmd := exec.Command(python, "-c", `
-from hop import _wire
+from hop_marl import _wire
 class Doubler:
     def call(self, op, args):
         if op == "echo": print("to stderr, please"); return args
@@ -279,7 +279,7 @@ class Doubler:
     def share(self, arrays): self.a = arrays
     def tick(self, code): self.a["out"][:] = 2 * self.a["in"].reshape(-1)
 _wire.serve(Doubler())`)
-	cmd.Env = append(os.Environ(), "PYTHONPATH=../python")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=../../python")
 	p, err := Start(cmd, "test")
 	if err != nil {
 		t.Fatal(err)

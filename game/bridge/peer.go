@@ -210,6 +210,9 @@ func (p *Peer) lost(why error) error {
 // Wrote returns the end of what the guest has written to stderr.
 func (p *Peer) Wrote() string { return p.tail.text() }
 
+// Pid is the guest's process.
+func (p *Peer) Pid() int { return p.cmd.Process.Pid }
+
 // Kill ends the guest at once. What is being asked of it fails.
 func (p *Peer) Kill() { p.cmd.Process.Kill() }
 

@@ -25,11 +25,9 @@ func Python(module, named, flag string) (*Peer, error) {
 	if err == nil {
 		return p, nil
 	}
-	for _, sign := range []string{"No module named hop", "No module named 'hop'"} {
-		if strings.Contains(err.Error(), sign) {
-			return nil, fmt.Errorf("%s does not have hop's Python package; install it there (pip install hop-marl), or name the interpreter "+
-				"that has it with %s", python, by)
-		}
+	if strings.Contains(err.Error(), "No module named hop_marl") || strings.Contains(err.Error(), "No module named 'hop_marl'") {
+		return nil, fmt.Errorf("%s does not have hop's Python package; install it there (pip install hop-marl), or name the interpreter "+
+			"that has it with %s", python, by)
 	}
 	return nil, err
 }

@@ -189,9 +189,10 @@ type Layout struct {
 	Planes        []string
 	Owned         int // planes after the agents' that are one for each seat too, or 0
 	Features      int
-	Legal         int // number of actions, or 0 if the mask is not observed
-	Time          int // 1, or 0 if time is not observed
-	Last          int // number of seats, or 0 if the last joint action is not observed
+	Picture       [3]int `json:",omitzero"` // height, width and channels of a picture that the features begin with
+	Legal         int    // number of actions, or 0 if the mask is not observed
+	Time          int    // 1, or 0 if time is not observed
+	Last          int    // number of seats, or 0 if the last joint action is not observed
 }
 
 // Input says in numbers what an observation looks like.

@@ -1,7 +1,7 @@
 // Package pybot is a policy in Python as a player: a function, an object that remembers, or an
 // ONNX file.
 //
-// One process (python -m hop.player) decides for all copies of a policy that play; what seats
+// One process (python -m hop_marl.player) decides for all copies of a policy that play; what seats
 // see and do lies in memory that both sides see, and one message a step goes to it. Every copy of
 // a game has a memory of its own. What chance a policy needs it makes from a seed that comes with
 // every decision, so the same seeds give the same episodes.
@@ -35,7 +35,7 @@ func Is(name string) bool {
 }
 
 // Executes says what opening the policy runs.
-func Executes(name string) string { return fmt.Sprintf("\"python3 -m hop.player\" with %s", name) }
+func Executes(name string) string { return fmt.Sprintf("\"python3 -m hop_marl.player\" with %s", name) }
 
 // openPatience is how long a policy may take to be imported; tests have less.
 var openPatience = 2 * time.Minute
@@ -81,6 +81,9 @@ var opened struct {
 // Open starts a policy for a game, or says why that cannot be.
 func Open(g game.Game, name string) (*Policy, error) {
 	spec := g.Spec()
+	if err := spec.Discrete("a policy in Python"); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	k := key{name, spec.Name, spec.Obs.Len(), len(spec.Actions)}
 	opened.Lock()
 	defer opened.Unlock()
@@ -124,7 +127,7 @@ func (p *Policy) open() (err error) {
 			return fmt.Errorf("there is no such file: %w", err)
 		}
 	}
-	if p.peer, err = bridge.Python("hop.player", "", ""); err != nil {
+	if p.peer, err = bridge.Python("hop_marl.player", "", ""); err != nil {
 		return err
 	}
 	var about struct {

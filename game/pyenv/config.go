@@ -1,6 +1,6 @@
 // Package pyenv is a PettingZoo environment in Python as a game.
 //
-// Worker processes (python -m hop.worker) play the copies; observations, masks,
+// Worker processes (python -m hop_marl.worker) play the copies; observations, masks,
 // rewards and actions lie in memory that both sides see, and one message a step goes
 // to every worker. Which worker plays a copy, and how many there are, reaches no
 // number. An episode is its seed and its actions: that is how a run is resumed.
@@ -28,6 +28,7 @@ type Config struct {
 	Horizon int    `yaml:"horizon" doc:"longest episode; longer ones are cut; 0: what the environment says, else 1000" unit:"steps" range:"0..100000"`
 	Workers int    `yaml:"workers" doc:"Python processes that play the copies; 0: one a core, at most 16; no number depends on it" range:"0..256"`
 	Python  string `yaml:"python" doc:"the Python interpreter; empty: HOP_PYTHON, the one beside the hop command, the one of VIRTUAL_ENV, or python3"`
+	Lenient bool   `yaml:"lenient" doc:"observations outside of their Box are clipped, rewards that are arrays of one number and agents that nobody knows are taken as they come, and counted; false: refused"`
 	Replay  bool   `yaml:"replay" doc:"episodes can be played again from reset(seed) and their actions, which is tried before a run begins; false: not tried, and a run that was stopped cannot be resumed"`
 }
 
@@ -53,7 +54,7 @@ func (c Config) Label() string { return strings.TrimSpace(c.Env + " " + c.Kwargs
 
 // Executes says what opening the environment runs.
 func (c Config) Executes() string {
-	return fmt.Sprintf("\"%s -m hop.worker\" with %s(%s)", cmp.Or(c.Python, "python3"), c.Env, c.Kwargs)
+	return fmt.Sprintf("\"%s -m hop_marl.worker\" with %s(%s)", cmp.Or(c.Python, "python3"), c.Env, c.Kwargs)
 }
 
 // workers returns how many processes there are to be.

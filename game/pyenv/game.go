@@ -22,6 +22,7 @@ type Game struct {
 	tail     bool     // the mask, the time and the last actions are added to them
 	packages map[string]string
 	pool     pool
+	host     *Hosted // who plays it; nil: workers
 }
 
 // opened are the environments that this program has opened: building a game twice
@@ -29,15 +30,19 @@ type Game struct {
 var opened struct {
 	sync.Mutex
 	games map[Config]*Game
+	host  *Hosted // see Host
 }
 
 // New opens the environment, or says why that cannot be.
-func New(c Config) (*Game, error) {
+func New(c Config) (game.Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	opened.Lock()
 	defer opened.Unlock()
+	if opened.host != nil {
+		return opened.host, nil
+	}
 	if g := opened.games[c]; g != nil {
 		return g, nil
 	}
@@ -75,7 +80,9 @@ type about struct {
 	Width    int               `json:"width"`
 	Turns    bool              `json:"turns"` // agents act one after the other
 	Horizon  int               `json:"horizon"`
-	Masks    bool              `json:"masks"` // some actions are forbidden at times
+	Masks    bool              `json:"masks"`   // some actions are forbidden at times
+	Picture  [3]int            `json:"picture"` // height, width and channels that observations begin with, or zeros
+	Vectors  bool              `json:"vectors"` // actions are vectors, a number for each of Actions
 	Layout   *declared         `json:"layout"`
 	Board    []int             `json:"board"` // height, width and planes of a board, or nothing
 	Differs  string            `json:"differs"`
@@ -98,9 +105,12 @@ type declared struct {
 
 // open starts the first worker and learns what the environment is like.
 func (g *Game) open() error {
-	for range g.cfg.workers() {
-		g.pool.workers = append(g.pool.workers, &worker{})
+	for i := range g.cfg.workers() {
+		g.pool.workers = append(g.pool.workers, &worker{id: i + 1})
 	}
+	hired.Lock()
+	hired.list = append(hired.list, g.pool.workers...)
+	hired.Unlock()
 	var a about
 	if err := g.pool.workers[0].start(g.cfg, true, &a); err != nil {
 		return err
@@ -109,11 +119,16 @@ func (g *Game) open() error {
 		return fmt.Errorf("its episodes cannot be played again from a seed, so that a run that was stopped could not go on where it was: %s. "+
 			"Let reset(seed=...) seed every source of chance; or train with --set game.replay=false, and do without --resume", a.Differs)
 	}
+	return g.describe(a)
+}
+
+// describe makes the game's spec of what Python says.
+func (g *Game) describe(a about) error {
 	seats, actions := len(a.Agents), len(a.Actions)
 	g.names, g.width, g.packages = a.Agents, a.Width, a.Packages
 	g.spec = game.Spec{
 		Name: "python", Kind: game.GeneralSum, Seats: seats, Actions: a.Actions, Horizon: a.Horizon,
-		Obs: game.Layout{Features: a.Width}, Deterministic: true, Fixed: true, Opaque: true,
+		Obs: game.Layout{Features: a.Width, Picture: a.Picture}, Deterministic: true, Fixed: true, Opaque: true, Continuous: a.Vectors,
 	}
 	if a.Masks {
 		g.spec.Obs.Legal, g.tail = actions, true
@@ -152,6 +167,10 @@ func (g *Game) declare(d *declared, a about) error {
 		errs = append(errs, fmt.Errorf("its observations have %d numbers; planes and features are %d, and with mask, time and last actions %d",
 			g.width, bare, l.Len()))
 	}
+	if a.Vectors && (d.Legal || d.Last) {
+		errs = append(errs, errors.New("its actions are vectors (Box), which have no mask and no last actions to observe: let legal and "+
+			"last be false"))
+	}
 	if a.Turns {
 		errs = append(errs, errors.New("its agents act one after the other, and hop_layout is for those who act at once"))
 	}
@@ -183,10 +202,16 @@ func (g *Game) Replays() bool { return g.cfg.Replay }
 
 // New returns a state; a worker makes the copy when it is first reset.
 func (g *Game) New() game.State {
+	st := g.newState()
+	g.pool.add(st)
+	return st
+}
+
+// newState returns a state that nobody plays yet.
+func (g *Game) newState() *state {
 	seats := g.spec.Seats
 	st := &state{g: g, alive: make([]bool, seats), lost: make([]bool, seats), last: make([]int8, seats), over: true}
 	st.self[0] = st
-	g.pool.add(st)
 	return st
 }
 

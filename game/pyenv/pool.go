@@ -7,6 +7,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/bridge"
+	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -20,20 +21,31 @@ type pool struct {
 
 // worker is a Python process. What is asked of it is asked under its lock.
 type worker struct {
+	id   int // from 1
 	lock sync.Mutex
 	peer *bridge.Peer
 	sent error // what came of the last question's sending
+
+	// What is waited for, and what tells where it is; under the lock of hired.
+	opening   string
+	waits     bool
+	since     cpu.Watch
+	questions int
+	blocks    []*block
 
 	free []place // of states that nobody holds any more; the pool's, under its lock
 }
 
 // block is the memory of some copies of a worker.
 type block struct {
-	op, mask, alive, cut []uint8 // [copies], [copies][seats][actions], then [copies][seats]
-	action               []int32 // [copies][seats]
-	seed                 []int64 // [copies]
+	op, mask, alive, cut []uint8   // [copies], [copies][seats][actions], then [copies][seats]
+	action               []int32   // [copies][seats]
+	vector               []float32 // [copies][seats][actions] where actions are vectors
+	seed                 []int64   // [copies]
 	obs                  []float32
 	reward               []float32 // [copies][seats]
+	at                   []int64   // which copy is played just now, from 1, its step and its seed; what was put up with (game.lenient)
+	number               []int     // [copies] of the state
 }
 
 // place is a copy of a worker.
@@ -75,13 +87,18 @@ func (p *pool) place(g *Game) error {
 	if n == 0 {
 		return nil
 	}
+	for i, st := range p.waiting { // those of a rollout come together
+		st.number = i
+	}
 	errs := make([]error, all)
 	var wg sync.WaitGroup
 	for i := range all {
 		w, todo := p.workers[(p.placed+i)%all], p.waiting[i*n/all:(i+1)*n/all]
 		for len(todo) > 0 && len(w.free) > 0 {
 			last := len(w.free) - 1
-			todo[0].at, w.free, todo = w.free[last], w.free[:last], todo[1:]
+			todo[0].at, w.free = w.free[last], w.free[:last]
+			todo[0].at.b.number[todo[0].at.i] = todo[0].number
+			todo = todo[1:]
 		}
 		if len(todo) > 0 {
 			wg.Go(func() { errs[i] = w.make(g, todo) })
@@ -107,20 +124,11 @@ func (w *worker) make(g *Game, sts []*state) error {
 			return err
 		}
 	}
-	n, seats, k := len(sts), g.spec.Seats, len(g.spec.Actions)
+	n := len(sts)
 	if err := w.peer.Call("copies", map[string]int{"copies": n}, nil); err != nil {
 		return bridge.Traced(err)
 	}
-	m, err := w.peer.Share([]bridge.Array{
-		{Name: "op", Type: "u1", Shape: []int{n}},
-		{Name: "seed", Type: "i8", Shape: []int{n}},
-		{Name: "action", Type: "i4", Shape: []int{n, seats}},
-		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
-		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
-		{Name: "alive", Type: "u1", Shape: []int{n, seats}},
-		{Name: "cut", Type: "u1", Shape: []int{n, seats}},
-		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
-	})
+	m, err := w.peer.Share(g.arrays(n))
 	if err != nil {
 		return bridge.Traced(err)
 	}
@@ -128,21 +136,51 @@ func (w *worker) make(g *Game, sts []*state) error {
 		op: bridge.Slice[uint8](m, "op"), mask: bridge.Slice[uint8](m, "mask"), alive: bridge.Slice[uint8](m, "alive"),
 		cut: bridge.Slice[uint8](m, "cut"), action: bridge.Slice[int32](m, "action"), seed: bridge.Slice[int64](m, "seed"),
 		obs: bridge.Slice[float32](m, "obs"), reward: bridge.Slice[float32](m, "reward"),
+		at: bridge.Slice[int64](m, "at"), number: make([]int, n),
+	}
+	if g.spec.Continuous {
+		b.vector = bridge.Slice[float32](m, "vector")
 	}
 	for i, st := range sts {
-		st.at = place{w, b, i}
+		st.at, b.number[i] = place{w, b, i}, st.number
 	}
+	hired.Lock()
+	defer hired.Unlock()
+	w.blocks = append(w.blocks, b)
 	return nil
+}
+
+// arrays lists what is shared of so many copies.
+func (g *Game) arrays(n int) []bridge.Array {
+	seats, k := g.spec.Seats, len(g.spec.Actions)
+	list := []bridge.Array{
+		{Name: "op", Type: "u1", Shape: []int{n}},
+		{Name: "seed", Type: "i8", Shape: []int{n}},
+		{Name: "at", Type: "i8", Shape: []int{4}},
+		{Name: "action", Type: "i4", Shape: []int{n, seats}},
+		{Name: "obs", Type: "f4", Shape: []int{n, seats, g.width}},
+		{Name: "mask", Type: "u1", Shape: []int{n, seats, k}},
+		{Name: "alive", Type: "u1", Shape: []int{n, seats}},
+		{Name: "cut", Type: "u1", Shape: []int{n, seats}},
+		{Name: "reward", Type: "f4", Shape: []int{n, seats}},
+	}
+	if g.spec.Continuous {
+		list = append(list, bridge.Array{Name: "vector", Type: "f4", Shape: []int{n, seats, k}})
+	}
+	return list
 }
 
 // start starts the process and opens the environment in it. The first one is to look
 // whether it can be played.
 func (w *worker) start(c Config, first bool, a *about) (err error) {
-	if w.peer, err = bridge.Python("hop.worker", c.Python, "--set game.python=PATH"); err != nil {
+	if w.peer, err = bridge.Python("hop_marl.worker", c.Python, "--set game.python=PATH"); err != nil {
 		return err
 	}
+	w.ask(c.Label())
+	defer w.answered()
 	err = w.peer.Call("open", map[string]any{
 		"env": c.Env, "kwargs": c.Kwargs, "horizon": c.Horizon, "most_actions": game.MaxActions, "probe": first, "replay": first && c.Replay,
+		"lenient": c.Lenient,
 	}, a)
 	if err != nil {
 		w.peer.Close()
@@ -164,6 +202,7 @@ func (p *pool) tick(sts []game.State, actions [][]int32, rules []*rng.Rand) (fai
 				st.ask(actions[i], rules[i])
 			}
 		}
+		w.ask("")
 		w.sent = w.peer.Send(0)
 	}
 	for _, w := range p.workers {
@@ -174,9 +213,10 @@ func (p *pool) tick(sts []game.State, actions [][]int32, rules []*rng.Rand) (fai
 		if err == nil {
 			err = w.peer.Wait()
 		}
+		w.answered()
 		w.lock.Unlock()
 		if err != nil && failed == nil {
-			failed = bridge.Traced(err)
+			failed = w.lost(err)
 		}
 	}
 	return failed

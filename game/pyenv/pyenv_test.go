@@ -161,7 +161,7 @@ func race(t *testing.T, fault string, workers int) *Game {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return g.(*Game)
 }
 
 func TestAPythonEnvironmentIsAGame(t *testing.T) {
@@ -336,8 +336,8 @@ func TestEpisodesAreCutAtTheHorizon(t *testing.T) {
 		t.Fatal("over after a step")
 	}
 	st.Step([]int32{1, 1}, rewards, &r)
-	if !st.Over() || !g.Lost(st, 0) || !st.(game.Limited).Cut() {
-		t.Errorf("over %v, lost %v, want both", st.Over(), g.Lost(st, 0))
+	if !st.Over() || !g.(*Game).Lost(st, 0) || !st.(game.Limited).Cut() {
+		t.Errorf("over %v, lost %v, want both", st.Over(), g.(*Game).Lost(st, 0))
 	}
 }
 

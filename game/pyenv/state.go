@@ -11,13 +11,14 @@ import (
 
 // state is one copy of the environment, as Python left it.
 type state struct {
-	g    *Game
-	at   place
-	seed int64
-	t    int
-	sum  uint64 // of everything that was played and seen in this episode
-	over bool
-	cut  bool // and all who left last were stopped by a limit from outside
+	g      *Game
+	at     place
+	number int // which env of a rollout it is, for messages
+	seed   int64
+	t      int
+	sum    uint64 // of everything that was played and seen in this episode
+	over   bool
+	cut    bool // and all who left last were stopped by a limit from outside
 
 	alive, lost []bool // [seats]
 	last        []int8 // [seats] the last joint action
@@ -82,6 +83,9 @@ func (st *state) take(actions []int32) error {
 		st.t++
 		for s, a := range actions {
 			st.last[s], st.sum = int8(a), mix(st.sum, uint64(a))
+		}
+		for _, x := range st.Vectors() {
+			st.sum = mix(st.sum, uint64(math.Float32bits(x)))
 		}
 	}
 	limit := st.t >= st.g.spec.Horizon
@@ -148,9 +152,22 @@ func (st *state) Step(actions []int32, rewards []float32, _ *rng.Rand) {
 
 // alone is StepAll of this state.
 func (st *state) alone(actions []int32, rewards []float32, r *rng.Rand) {
+	if h := st.g.host; h != nil {
+		h.played(st, actions, rewards)
+		return
+	}
 	st.acts[0], st.rewards[0], st.rules[0] = actions, rewards, r
 	st.g.StepAll(st.self[:], st.acts[:], st.rewards[:], st.rules[:])
 	st.acts[0], st.rewards[0], st.rules[0] = nil, nil, nil
+}
+
+// Vectors returns the memory of the copy in which the next step's vectors stand, if actions are such.
+func (st *state) Vectors() []float32 {
+	if !st.g.spec.Continuous {
+		return nil
+	}
+	n := len(st.alive) * len(st.g.spec.Actions)
+	return st.at.b.vector[st.at.i*n : (st.at.i+1)*n]
 }
 
 // Alive reports whether the seat may act.
@@ -199,6 +216,6 @@ func (st *state) AppendText(b []byte) ([]byte, error) {
 }
 
 var (
-	_ game.State   = (*state)(nil)
-	_ game.Limited = (*state)(nil)
+	_ game.Vectored = (*state)(nil)
+	_ game.Limited  = (*state)(nil)
 )

@@ -41,6 +41,9 @@ func (b *Bots) Act(v *View, envs []int32) {
 		n := int(n)
 		i := v.StepOf(n)
 		v.Action[i] = b.bot[n].Act(v.State(n), v.SeatOf(n), v.Rand(n))
+		for k := range v.VectorAt(i) { // games whose actions are vectors have no bot but the random one
+			v.VectorAt(i)[k] = 2*v.Rand(n).Float32() - 1
+		}
 		v.LogProb[i], v.Own[i] = 0, false
 	}
 }

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/rng"
 )
 
 // The binary form, little endian: magic, the game's name, envs and seats; per
-// env its streams, seats, episode, the actions of the running episode, and a
-// checksum of its state's text; last a checksum of all that.
+// env its streams, seats, episode, the actions of the running episode, with their
+// vectors where actions are vectors, and a checksum of its state's text; last a
+// checksum of all that.
 const magic = "hopenvs1"
 
 var table = crc32.MakeTable(crc32.Castagnoli)
@@ -44,6 +46,9 @@ func (e *Envs) AppendBinary(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(v.log)))
 		for _, a := range v.log {
 			b = append(b, byte(a))
+		}
+		for _, x := range v.vectors {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 		}
 		var err error
 		if text, err = v.st.AppendText(text[:0]); err != nil {
@@ -153,7 +158,27 @@ func (e *Envs) load(v *env, b []byte) (rest []byte, sum uint32, err error) {
 	for _, a := range b[:size] {
 		v.log = append(v.log, int8(a))
 	}
-	return b[size+4:], binary.LittleEndian.Uint32(b[size:]), nil
+	b = b[size:]
+	if b, err = e.loadVectors(v, b); err != nil {
+		return nil, 0, err
+	}
+	return b[4:], binary.LittleEndian.Uint32(b), nil
+}
+
+// loadVectors reads the vectors of the actions that were read last, where actions are vectors.
+func (e *Envs) loadVectors(v *env, b []byte) ([]byte, error) {
+	if !e.spec.Continuous {
+		return b, nil
+	}
+	size := len(v.log) * len(e.spec.Actions)
+	if size > (len(b)-4)/4 {
+		return nil, errDamaged
+	}
+	v.vectors = v.vectors[:0]
+	for i := range size {
+		v.vectors = append(v.vectors, math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	return b[4*size:], nil
 }
 
 // replay plays the running episodes again from their logs, side by side.
@@ -182,6 +207,9 @@ func (e *Envs) replay() error {
 			}
 			if err := game.Check(e.Game, v.st, v.actions); err != nil {
 				return fmt.Errorf("env %d: rollout: loading envs: the saved actions do not fit this game; use the spec of the saved run: %w", n, err)
+			}
+			if k := len(e.spec.Actions); v.vector != nil {
+				copy(v.vector.Vectors(), v.vectors[at*k:(at+agents)*k])
 			}
 			for a, s := range v.seat {
 				acted[n*agents+a] = v.st.Alive(game.Seat(s))

@@ -135,6 +135,7 @@ func (v *View) Fork(ro *batch.Rollout, salt uint64) *View {
 		c.cut, _ = st.(game.Limited)
 		c.goals, _ = st.(game.Goaler)
 		c.seated, _ = st.(Seated)
+		c.vector, _ = st.(game.Vectored)
 		c.act, c.seat, c.log, c.goal = slices.Clone(c.act), slices.Clone(c.seat), slices.Clone(c.log), slices.Clone(c.goal)
 		if salt == 0 {
 			continue

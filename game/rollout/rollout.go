@@ -64,9 +64,10 @@ type worker struct {
 
 type env struct {
 	st      game.State
-	cut     game.Limited // nil if the game has no outside limit
-	goals   game.Goaler  // nil if the game has no goals
-	seated  Seated       // nil: agents are dealt to seats
+	cut     game.Limited  // nil if the game has no outside limit
+	goals   game.Goaler   // nil if the game has no goals
+	seated  Seated        // nil: agents are dealt to seats
+	vector  game.Vectored // nil: actions are no vectors
 	rules   rng.Rand
 	deal    rng.Rand
 	act     []rng.Rand // [A]
@@ -89,6 +90,7 @@ type env struct {
 	rests   bool      // it plays no more
 	before  rng.Rand  // the rules stream at the last reset
 	log     []int8    // actions of this episode by seat, for checkpoints
+	vectors []float32 // and the vectors that they were, where actions are vectors
 }
 
 // New returns running copies, each at the start of its first episode.
@@ -116,6 +118,10 @@ func New(cfg Config) (*Envs, error) {
 		v.cut, _ = v.st.(game.Limited)
 		v.goals, _ = v.st.(game.Goaler)
 		v.seated, _ = v.st.(Seated)
+		if e.spec.Continuous {
+			v.vector = v.st.(game.Vectored)
+			v.vectors = make([]float32, 0, e.spec.Horizon*agents*len(e.spec.Actions))
+		}
 		v.act = make([]rng.Rand, agents)
 		v.seat, v.perm = make([]int8, agents), make([]int, agents)
 		v.actions, v.rewards = make([]int32, agents), make([]float32, agents)
@@ -152,7 +158,7 @@ func (e *Envs) Spec() game.Spec { return e.spec }
 func (e *Envs) Shape(steps, goalLen int) batch.Shape {
 	return batch.Shape{
 		Agents: e.spec.Seats, Steps: steps, Envs: len(e.env),
-		ObsLen: e.spec.Obs.Len(), Actions: len(e.spec.Actions), GoalLen: goalLen,
+		ObsLen: e.spec.Obs.Len(), Actions: len(e.spec.Actions), GoalLen: goalLen, Continuous: e.spec.Continuous,
 	}
 }
 
@@ -168,7 +174,7 @@ func (e *Envs) deal(v *env) {
 		v.seat[a] = int8(s)
 		v.ret[a], v.paid[a], v.life[a], v.goal[a] = 0, 0, 0, game.NoGoal
 	}
-	v.before, v.log = v.rules, v.log[:0]
+	v.before, v.log, v.vectors = v.rules, v.log[:0], v.vectors[:0]
 	v.steps, v.mixed = 0, false
 	v.episode++
 }
@@ -219,7 +225,8 @@ func (wk *worker) add(v *env, step bool) {
 // a; there must be at least Workers rows. Finished episodes are in Episodes. It fails
 // only if a game does that another program plays; the copies must not be used then.
 func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
-	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() || ro.Actions != len(e.spec.Actions) {
+	if ro.Agents != e.spec.Seats || ro.Envs != len(e.env) || ro.ObsLen != e.spec.Obs.Len() || ro.Actions != len(e.spec.Actions) ||
+		ro.Continuous != e.spec.Continuous {
 		panic("rollout: the rollout does not fit the envs")
 	}
 	if len(players) < e.Workers {
@@ -360,7 +367,22 @@ func (e *Envs) takeActions(ro *batch.Rollout, n, t int) bool {
 	for _, a := range v.actions {
 		v.log = append(v.log, int8(a))
 	}
+	if v.vector != nil {
+		v.takeVectors(ro, n, t)
+	}
 	return true
+}
+
+// takeVectors hands env n's state the vectors of slot t, by seat.
+func (v *env) takeVectors(ro *batch.Rollout, n, t int) {
+	dst := v.vector.Vectors()
+	for a, s := range v.seat {
+		step, row := ro.Step(agent.ID(a), t, n), dst[int(s)*ro.Actions:(int(s)+1)*ro.Actions]
+		if copy(row, ro.VectorAt(step)); ro.Action[step] == game.NoAction {
+			clear(row)
+		}
+	}
+	v.vectors = append(v.vectors, dst...)
 }
 
 // stepAll steps the states of a Batched game's envs lo to hi together, and resets
@@ -446,6 +468,7 @@ func blank(ro *batch.Rollout, i int) {
 	ro.Reward[i], ro.End[i], ro.Reached[i] = 0, batch.Going, game.NoGoal
 	ro.LogProb[i], ro.Own[i] = 0, false
 	clear(ro.TargetAt(i))
+	clear(ro.VectorAt(i))
 }
 
 // room makes room for the episodes that can end in a window: each takes a step

@@ -80,7 +80,7 @@ func newSmallConv(spec game.Spec, goal, rows int, seed uint64) *smallConv {
 	n.hidden = p.Dense("dense", n.width, 64, nn.ReLU)
 	n.head = p.Dense("head", 64, n.actions+1, nn.None)
 	p.Init(rng.New(seed))
-	n.work = n.conv[0].Work(n.conv[1])
+	n.work = nn.NewConvWork(n.conv[0], n.conv[1])
 	n.x, n.a, n.b = make([]float32, rows*n.planes), make([]float32, rows*n.flat), make([]float32, rows*n.flat)
 	n.cat, n.y, n.out = make([]float32, rows*n.width), make([]float32, rows*64), make([]float32, rows*(n.actions+1))
 	n.logits, n.value = make([]float32, rows*n.actions), make([]float32, rows)

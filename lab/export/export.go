@@ -96,6 +96,12 @@ func (c ONNX) run(l *lab.Lab, dir, out string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := x.Game.Spec().Discrete("an exported network"); err != nil {
+		return Result{}, lab.Misused("%s: %w", dir, err)
+	}
+	if x.Game.Spec().Obs.Picture[0] > 0 {
+		return Result{}, lab.Misused("%s: a network that reads pictures cannot be exported", dir)
+	}
 	nets, without, err := networks(x)
 	if err != nil {
 		return Result{}, lab.Misused("%s: %w", dir, err)

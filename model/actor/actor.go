@@ -20,7 +20,7 @@ import (
 
 // Config chooses the network.
 type Config struct {
-	Net      string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net)" oneof:"dense|conv"`
+	Net      string `yaml:"net" doc:"dense: layers of the widths in hidden; conv: three 3x3 convolutions, then a layer of 512 (HOP's net); picture: the convolutions of Mnih et al. (2015), then a layer of 512, for environments whose observations are pictures, where it is chosen in place of dense" oneof:"dense|conv|picture"`
 	Frame    string `yaml:"frame" doc:"board: planes as they are; ego: centred on oneself; egof: ego, with row and column offsets apart as well" oneof:"board|ego|egof"`
 	Hidden   []int  `yaml:"hidden" doc:"widths of the dense layers" range:"1..4096"`
 	Act      string `yaml:"act" doc:"activation of the layers" oneof:"relu|tanh"`
@@ -64,18 +64,34 @@ func (c Config) Validate() error {
 	if c.Net == "conv" && c.Frame != "board" {
 		errs = append(errs, config.Bad("frame", c.Frame, "board, because net is conv"))
 	}
-	if c.LSTM > 0 && (c.Separate || c.Net == "conv") {
-		errs = append(errs, config.Bad("lstm", c.LSTM, "0, because net is conv or separate is true"))
+	if c.LSTM > 0 && (c.Separate || c.convolves()) {
+		errs = append(errs, config.Bad("lstm", c.LSTM, "0, because net is conv or picture, or separate is true"))
+	}
+	if c.Net == "picture" && (c.Frame != "board" || c.Separate) {
+		errs = append(errs, config.Bad("net", c.Net, "another one, or frame board and separate false"))
 	}
 	return errors.Join(errs...)
 }
+
+// Pictured returns the settings for observations that are pictures.
+func (c Config) Pictured() Config {
+	if c.Net == "dense" && c.LSTM == 0 && !c.Separate {
+		c.Net = "picture"
+	}
+	return c
+}
+
+// convolves reports whether convolutions stand in place of the trunk.
+func (c Config) convolves() bool { return c.Net == "conv" || c.Net == "picture" }
 
 // Input says in numbers what the model reads, frame.Input with the goal as its
 // Extra, how many actions there are, and what a frame makes of a board.
 type Input struct {
 	frame.Input
-	Actions int
-	Sense   frame.Sense `json:",omitzero"`
+	Actions    int
+	Sense      frame.Sense `json:",omitzero"`
+	Picture    [3]int      `json:",omitzero"` // height, width and channels of what a row begins with
+	Continuous bool        `json:",omitzero"` // an action is a vector of so many numbers, and Logits are their means
 }
 
 // Validate returns what is wrong with it.
@@ -100,6 +116,7 @@ type Model struct {
 	lstm   nn.LSTM
 	head   nn.Dense // [hidden][Actions+1]: logits, then the value
 	value  nn.Dense // with Separate: [hidden][1]
+	logStd nn.Span  // with Continuous: [Actions] of the policy, the same for all rows
 }
 
 // New returns the model and its weights, drawn from key.
@@ -119,6 +136,11 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	if c.Frame != "board" && in.Planes == 0 {
 		return nil, nil, config.Bad("frame", c.Frame, "board, because the game has no planes")
 	}
+	if h, w, ch := in.Picture[0], in.Picture[1], in.Picture[2]; c.Net == "picture" &&
+		(min(h, w) < model.SmallestPicture || max(h, w) > 1<<10 || ch < 1 || h*w*ch > in.Rest) {
+		return nil, nil, config.Bad("net", c.Net, fmt.Sprintf("dense, because observations are no pictures with sides of %d to %d cells",
+			model.SmallestPicture, 1<<10))
+	}
 	f, err := newFrame(c, in)
 	if err != nil {
 		return nil, nil, err
@@ -131,6 +153,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 	switch {
 	case c.Net == "conv":
 		m.conv, width = model.NewConv(p, "conv", in.Input), 512
+		m.dense = p.Dense("dense", m.conv.Out, width, nn.ReLU)
+	case c.Net == "picture":
+		m.conv, width = model.NewPicture(p, "conv", in.Picture[0], in.Picture[1], in.Picture[2], in.Input), 512
 		m.dense = p.Dense("dense", m.conv.Out, width, nn.ReLU)
 	default:
 		m.trunk = p.MLP("trunk", act, sizes...)
@@ -145,6 +170,9 @@ func Layers(c Config, in Input) (*Model, *nn.Params, error) {
 		m.value = p.Dense("value", width, 1, nn.None, nn.Orthogonal(1))
 	} else {
 		m.head = p.Dense("head", width, in.Actions+1, nn.None, headInit)
+	}
+	if in.Continuous {
+		m.logStd = p.Add("logstd", nn.Zeros, in.Actions)
 	}
 	for _, name := range []string{"trunk/0/w", "critic/0/w"} {
 		if part, ok := p.Find(name); ok && m.Folds() {
@@ -191,11 +219,12 @@ func headInit(dst []float32, shape []int, r *rng.Rand) {
 // Work is one goroutine's memory for up to a number of rows.
 type Work struct {
 	X      f32.Sparse // the rows, in the model's frame, unless others were picked
-	Logits nn.Logits  // [rows][Actions] after Forward
+	Logits nn.Logits  // [rows][Actions] after Forward; means where actions are vectors
 	Value  []float32  // [rows] after Forward
 
 	DLogits []float32 // [rows][Actions] where the caller puts the gradients
 	DValue  []float32 // [rows]
+	DLogStd []float32 // [Actions] where actions are vectors; Backward clears it
 
 	m           *Model
 	rows        int
@@ -216,7 +245,10 @@ func (m *Model) Work(rows int) *Work {
 	ws.Reset()
 	ws.Logits, ws.DLogits = make(nn.Logits, rows*m.Actions), make([]float32, rows*m.Actions)
 	ws.Value, ws.DValue = make([]float32, rows), make([]float32, rows)
-	if m.Net == "conv" {
+	if m.Continuous {
+		ws.DLogStd = make([]float32, m.Actions)
+	}
+	if m.convolves() {
 		ws.conv, ws.y, ws.dy = m.conv.Work(rows), make([]float32, rows*m.dense.Out), make([]float32, rows*m.dense.Out)
 	} else {
 		ws.trunk = m.trunk.Work(rows)
@@ -295,7 +327,7 @@ func (ws *Work) turn(x []float32, back bool) {
 
 // features runs the layers below the heads.
 func (ws *Work) features(p *nn.Params) []float32 {
-	if ws.m.Net == "conv" {
+	if ws.m.convolves() {
 		ws.m.conv.ForwardSparse(p, ws.conv, ws.x)
 		ws.m.dense.Forward(p, ws.y, ws.conv.Y, ws.x.Rows())
 		return ws.y
@@ -326,6 +358,7 @@ func (ws *Work) ZeroGrad() {
 // and DValue.
 func (ws *Work) Backward(p *nn.Params) {
 	m, rows := ws.m, ws.x.Rows()
+	ws.backLogStd(p)
 	ws.turn(ws.DLogits, true)
 	defer ws.turn(ws.DLogits, false)
 	if m.Separate {
@@ -336,7 +369,7 @@ func (ws *Work) Backward(p *nn.Params) {
 		return
 	}
 	ws.mergeHeads(rows)
-	if m.Net == "conv" {
+	if m.convolves() {
 		m.head.Backward(p, ws.dy, ws.dhead, ws.y, ws.head, rows)
 		m.dense.Backward(p, ws.conv.DY, ws.dy, ws.conv.Y, ws.y, rows)
 		m.conv.Backward(p, ws.conv, rows)
@@ -344,6 +377,22 @@ func (ws *Work) Backward(p *nn.Params) {
 	}
 	m.head.Backward(p, ws.trunk.DY, ws.dhead, ws.trunk.Y, ws.head, rows)
 	m.trunk.BackwardSparse(p, ws.trunk, ws.x)
+}
+
+// LogStd returns the logarithms of the policy's deviations where actions are vectors.
+func (m *Model) LogStd(p *nn.Params) []float32 {
+	w, _ := p.At(m.logStd)
+	return w
+}
+
+// backLogStd adds DLogStd to the gradient of the deviations.
+func (ws *Work) backLogStd(p *nn.Params) {
+	if !ws.m.Continuous {
+		return
+	}
+	_, g := p.At(ws.m.logStd)
+	f32.Add(g, g, ws.DLogStd)
+	clear(ws.DLogStd)
 }
 
 func (ws *Work) mergeHeads(rows int) {

@@ -47,6 +47,7 @@ func (ws *Work) ForwardSeq(p *nn.Params, seq nn.Seq, h0, c0 []float32) {
 // BackwardSeq is Backward after ForwardSeq.
 func (ws *Work) BackwardSeq(p *nn.Params, seq nn.Seq) {
 	m, rows := ws.m, seq.T*seq.N
+	ws.backLogStd(p)
 	ws.turn(ws.DLogits, true)
 	defer ws.turn(ws.DLogits, false)
 	ws.mergeHeads(rows)

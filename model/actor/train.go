@@ -103,7 +103,7 @@ func NewTrainer[W any, T interface{ Plus(T) T }](
 // read dense ones.
 func (m *Model) firstLayers() []nn.Span {
 	switch {
-	case m.Net == "conv":
+	case m.convolves():
 		return nil
 	case m.Separate:
 		return []nn.Span{m.trunk.First(), m.critic.First()}

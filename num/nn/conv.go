@@ -18,23 +18,47 @@ func (p *Params) Conv3x3(name string, h, w, in, out int, act Act) Conv3x3 {
 	return Conv3x3{h, w, in, out, act, p.Add(name+"/w", Kaiming(act.gain()), 3, 3, in, out), p.Add(name+"/b", Zeros, out)}
 }
 
+// Convolution is a layer over images: Conv3x3 or Strided.
+type Convolution interface {
+	// Sizes returns how many numbers an image has, and what comes out of it.
+	Sizes() (in, out int)
+	Forward(p *Params, ws *ConvWork, y, x []float32, m int)
+	Backward(p *Params, ws *ConvWork, dx, dy, x, y []float32, m int)
+	reserve(ws *ConvWork)
+}
+
 // ConvWork is the scratch of convolutions; layers that run one after another may
 // share one.
 type ConvWork struct {
-	x, d    []float32 // [H+2][W+2][channels]: an image, or its gradient, within zeros
+	x, d    []float32 // an image, or its gradient: within zeros [H+2][W+2][channels], or its patches
 	flipped []float32 // [3][3][Out][In]
 }
 
-// Work allocates scratch for all of the layers given, for any batch.
-func (c Conv3x3) Work(others ...Conv3x3) *ConvWork {
+// NewConvWork allocates scratch for all of the layers given, for any batch.
+func NewConvWork(layers ...Convolution) *ConvWork {
 	ws := &ConvWork{}
-	for _, l := range append(others, c) {
-		cells := (l.H + 2) * (l.W + 2)
-		ws.x = append(ws.x, make([]float32, max(0, cells*l.In-len(ws.x)))...)
-		ws.d = append(ws.d, make([]float32, max(0, cells*l.Out-len(ws.d)))...)
-		ws.flipped = append(ws.flipped, make([]float32, max(0, 9*l.In*l.Out-len(ws.flipped)))...)
+	for _, l := range layers {
+		l.reserve(ws)
 	}
 	return ws
+}
+
+// room makes its memory at least that large.
+func (ws *ConvWork) room(x, d, flipped int) {
+	ws.x = append(ws.x, make([]float32, max(0, x-len(ws.x)))...)
+	ws.d = append(ws.d, make([]float32, max(0, d-len(ws.d)))...)
+	ws.flipped = append(ws.flipped, make([]float32, max(0, flipped-len(ws.flipped)))...)
+}
+
+// Work allocates scratch for the layer, for any batch.
+func (c Conv3x3) Work() *ConvWork { return NewConvWork(c) }
+
+// Sizes returns how many numbers an image has, and what comes out of it.
+func (c Conv3x3) Sizes() (in, out int) { return c.H * c.W * c.In, c.H * c.W * c.Out }
+
+func (c Conv3x3) reserve(ws *ConvWork) {
+	cells := (c.H + 2) * (c.W + 2)
+	ws.room(cells*c.In, cells*c.Out, 9*c.In*c.Out)
 }
 
 // Forward writes y[m][H][W][Out] from x[m][H][W][In].

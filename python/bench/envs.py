@@ -24,8 +24,8 @@ import time
 
 import numpy as np
 
-import hop
-from hop._binary import binary
+import hop_marl as hop
+from hop_marl._binary import binary
 
 
 def spent(pid: int) -> float:

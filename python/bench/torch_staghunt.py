@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from torch import nn
 
-import hop
-from hop._binary import binary
+import hop_marl as hop
+from hop_marl._binary import binary
 
 ENVS, WINDOW, EPOCHS, MINIBATCH = 128, 32, 4, 512
 GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, MAX_GRAD, RATE, SCALE = 0.99, 0.95, 0.2, 0.01, 0.5, 0.5, 1e-3, 0.2

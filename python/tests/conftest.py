@@ -31,7 +31,7 @@ follow: []
 @pytest.fixture(scope="session")
 def plus(tmp_path_factory) -> str:
     """The folder of a run of hop+types, hardly trained."""
-    from hop._binary import binary
+    from hop_marl._binary import binary
 
     folder = tmp_path_factory.mktemp("plus")
     (folder / "tiny.yaml").write_text(PLUS)

@@ -85,6 +85,9 @@ def odd(fault: str, at: int = 5, **kwargs):
     class Odd(Line):
         episodes = 0
 
+        def observation_space(self, agent):
+            return box(2, low=-1.0, high=1.0) if fault == "outside" else box(2)
+
         def reset(self, seed=None, options=None):
             self.episodes += 1
             return super().reset(seed)
@@ -109,6 +112,12 @@ def odd(fault: str, at: int = 5, **kwargs):
             if self.episodes >= 4 and self.t == at:
                 if fault == "nan":
                     seen["walker_1"][1] = np.nan
+                if fault == "outside":
+                    seen["walker_1"][0] = 7
+                if fault == "array":
+                    paid["walker_0"] = np.array([1.0])
+                if fault == "unknown":
+                    paid["walker_9"] = 0.0
                 if fault == "infinite":
                     paid["walker_0"] = float("inf")
                 if fault == "shape":
@@ -163,3 +172,108 @@ def leaves(returns: bool = False, **kwargs):
             return seen, paid, ended, cut, infos
 
     return Leaves(**kwargs)
+
+
+def some(**kwargs):
+    """A Line with one walker or two an episode, each of which earns 1 a step."""
+
+    class Some(Line):
+        def reset(self, seed=None, options=None):
+            super().reset(seed)
+            self.agents = self.agents[: 1 + int(self.draw.integers(2))]
+            return self.seen(self.agents), {a: {} for a in self.agents}
+
+        def step(self, actions):
+            seen, paid, ended, cut, infos = super().step(actions)
+            return seen, dict.fromkeys(paid, 1.0), ended, cut, infos
+
+    return Some(**kwargs)
+
+
+def rich(**kwargs):
+    """A Line that pays a million a step."""
+
+    class Rich(Line):
+        def step(self, actions):
+            seen, paid, ended, cut, infos = super().step(actions)
+            return seen, dict.fromkeys(paid, 1e6), ended, cut, infos
+
+    return Rich(**kwargs)
+
+
+class Aim:
+    """Two archers whose actions are vectors: each sees its aim and is paid for how near it shoots.
+
+    The first shoots at a point, in a Box of 0 to 10; the second at a number of no bounds.
+    """
+
+    metadata = {"name": "aim"}
+
+    def __init__(self, max_cycles: int = 10):
+        self.max_cycles = max_cycles
+        self.possible_agents = ["archer_0", "archer_1"]
+
+    def observation_space(self, agent):
+        return box(2)
+
+    def action_space(self, agent):
+        return box(2, low=np.zeros(2, np.float32), high=np.full(2, 10, np.float32)) if agent == "archer_0" else box(1)
+
+    def reset(self, seed=None, options=None):
+        self.draw = np.random.default_rng(seed)
+        self.agents, self.t = list(self.possible_agents), 0
+        return self.seen(), {a: {} for a in self.agents}
+
+    def seen(self):
+        self.aims = {a: self.draw.uniform(-0.8, 0.8, 2).astype(np.float32) for a in self.possible_agents}
+        return dict(self.aims)
+
+    def step(self, actions):
+        self.t += 1
+        shot = {"archer_0": actions["archer_0"] / 5 - 1, "archer_1": np.append(actions["archer_1"], self.aims["archer_1"][1])}
+        assert (actions["archer_0"] >= 0).all() and (actions["archer_0"] <= 10).all() and actions["archer_1"].shape == (1,)
+        paid = {a: -float(np.square(shot[a] - self.aims[a]).sum()) for a in self.agents}
+        late = dict.fromkeys(self.agents, self.t >= self.max_cycles)
+        acted, self.agents = self.agents, [] if self.t >= self.max_cycles else self.agents
+        return self.seen(), paid, dict.fromkeys(acted, False), late, {a: {} for a in acted}
+
+
+def aim(**kwargs):
+    """The archers."""
+    return Aim(**kwargs)
+
+
+def eye(size: int = 48, vectors: bool = False):
+    """Somebody who sees a picture, grey noise with a bright half, and is paid for naming that half."""
+
+    class Eye:
+        metadata = {"name": "eye"}
+        possible_agents = ["eye_0"]
+        max_cycles = 5
+
+        def observation_space(self, agent):
+            return box(size, size, 3, low=0, high=255, dtype=np.uint8)
+
+        def action_space(self, agent):
+            return box(1, low=-1.0, high=1.0) if vectors else discrete(2)
+
+        def reset(self, seed=None, options=None):
+            self.draw = np.random.default_rng(seed)
+            self.agents, self.t = ["eye_0"], 0
+            return {"eye_0": self.seen()}, {"eye_0": {}}
+
+        def seen(self):
+            self.right = int(self.draw.integers(2))
+            picture = self.draw.integers(100, size=(size, size, 3), dtype=np.uint8)
+            picture[:, self.right * size // 2 : (self.right + 1) * size // 2] += 100
+            return picture
+
+        def step(self, actions):
+            self.t += 1
+            said = actions["eye_0"] > 0 if vectors else actions["eye_0"]
+            paid = float(int(np.asarray(said).item()) == self.right)
+            late = self.t >= self.max_cycles
+            self.agents = [] if late else ["eye_0"]
+            return {"eye_0": self.seen()}, {"eye_0": paid}, {"eye_0": False}, {"eye_0": late}, {"eye_0": {}}
+
+    return Eye()

@@ -1,4 +1,4 @@
-"""Policies for the tests of hop.player: good ones, and one for each fault."""
+"""Policies for the tests of hop_marl.player: good ones, and one for each fault."""
 
 import os
 import pathlib

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hop
+import hop_marl as hop
 
 GAME = {"size": 4, "agents": 2, "hares": 2, "horizon": 20}
 

@@ -6,8 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
-import hop
-from hop._binary import binary
+import hop_marl as hop
+from hop_marl._binary import binary
 
 PLAN = [
     "train.envs=4",

@@ -15,8 +15,8 @@ import weakref
 import numpy as np
 import pytest
 
-import hop
-from hop import _binary, _wire
+import hop_marl as hop
+from hop_marl import _binary, _wire
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and forks are of Unix")
 
@@ -97,7 +97,7 @@ def test_no_orphan_when_python_is_killed(fork):
     """Also when a fork of the killed process still holds the pipe open."""
     code = f"""
         import os, sys, time
-        import hop
+        import hop_marl as hop
         env = hop.vec_env("staghunt", 4)
         env.reset(seed=1)
         child = os.fork() if {fork} else 1
@@ -132,7 +132,7 @@ def test_garbage_collection_ends_hop():
 
 
 def test_the_interpreters_end_ends_hop():
-    code = "import hop; e = hop.vec_env('staghunt', 4); e.reset(); print(e._game.peer.pid)"
+    code = "import hop_marl as hop; e = hop.vec_env('staghunt', 4); e.reset(); print(e._game.peer.pid)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     if os.name == "posix":

@@ -7,8 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from hop import dataset
-from hop._binary import binary
+from hop_marl import dataset
+from hop_marl._binary import binary
 
 MOVES = ["up", "down", "left", "right", "stay"]
 

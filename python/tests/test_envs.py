@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-import hop
+import hop_marl as hop
 
 pytest.importorskip("pettingzoo")
 
@@ -100,7 +100,7 @@ def test_a_seed_starts_what_hop_play_shows(make):
     env = make("staghunt", render_mode="ansi")
     env.reset(seed=7)
     shown = subprocess.run(
-        [sys.executable, "-m", "hop", "play", "--team", "ns", "--seed", "7", "--plain"],
+        [sys.executable, "-m", "hop_marl", "play", "--team", "ns", "--seed", "7", "--plain"],
         capture_output=True, text=True, check=True,
     ).stdout
     first = [line[:17] for line in shown.splitlines()[2:6]]
@@ -326,3 +326,18 @@ def test_the_state_is_all_observations(make):
     state = env.state()
     assert env.state_space.contains(state)
     assert np.array_equal(state, np.concatenate([obs[a]["observation"] for a in env.agents]))
+
+
+def test_actions_are_held_to_their_space():
+    """One outside of it is refused with agent and step, whatever happens to illegal ones; unknown agents too."""
+    env = hop.parallel_env("staghunt")
+    env.reset(seed=1)
+    stay = dict.fromkeys(env.agents, 4)
+    env.step(stay)
+    with pytest.raises(hop.HopError, match="agent_2 played 99 in step 2, which is not in its action space: 0 to 6"):
+        env.step({**stay, "agent_2": 99})
+    with pytest.raises(ValueError, match="actions names walker_9; the env has agent_0"):
+        env.step({**stay, "walker_9": 0})
+    put_up = hop.parallel_env("staghunt", illegal="replace")
+    put_up.reset(seed=1)
+    put_up.step({**stay, "agent_2": 99})

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from hop._binary import binary
+from hop_marl._binary import binary
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="left out: onnxruntime is not installed")
 

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 import types
+import urllib.request
 
 import numpy as np
 import pytest
-from hop import HopError, player
-from hop._binary import binary
+from hop_marl import HopError, player
+from hop_marl._binary import binary
 from test_train_env import POSIX, environment, hop, same
 
 HERE = pathlib.Path(__file__).parent
@@ -227,6 +228,30 @@ TEAM = ["--set", "train.team=[learn, learn, ns, py:policies:uniform]", "--set", 
 TEAM += ["--set", "train.window=16", "--set", "train.save=256", "--set", "eval.episodes=4"]
 
 
+def test_a_replay_in_the_browser_has_the_policy_in_it(tmp_path):
+    """A run among a policy is replayed with it, because its user trained it; an address names none."""
+    hop("train", "ppo-4x4", *TEAM, "--steps", "256", "--out", tmp_path / "runs")
+    server = subprocess.Popen(
+        [binary(), "serve", str(tmp_path / "runs"), "--addr", "127.0.0.1:0"], cwd=HERE, env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while "token=" not in (said := server.stderr.readline()):
+            assert said, "hop serve has ended"
+        root, token = re.search(r"(http://\S+?/)\?token=(\S+)", said).groups()
+
+        def replay(query):
+            ask = urllib.request.Request(f"{root}api/theatre/stream?{query}", headers={"Authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(ask, timeout=60) as got:
+                return got.read().decode()
+
+        played = replay("run=0:ppo-4x4-001&seed=3")
+        assert "py:policies:uniform" in played and "event: end" in played
+        assert "event: end" not in replay("game=staghunt&team=py:policies:uniform,ns,ns,ns&seed=3")
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
 def test_training_among_a_policy(tmp_path):
     """The same bytes for any workers, and after a stop; one with a memory is refused first."""
 
@@ -327,7 +352,7 @@ def test_actions_of_a_network_are_drawn_among_the_legal(monkeypatch, gives):
     net.decide(b, list(range(many)), [True] * many)
     assert set(b.action) == {0, 2} and abs((b.action == 2).mean() - 0.75) < 0.03
     for seed, want in ((0, 0), (2**63 - 1, 2)):
-        assert player._draw(np.array([0.5, 0.0, 0.5]), np.array([True, False, True]), False, seed) == want
+        assert player.draw(np.array([0.5, 0.0, 0.5]), np.array([True, False, True]), False, seed) == want
 
 
 def test_a_network_carries_its_state_through_an_episode(monkeypatch):

@@ -2,7 +2,7 @@
 
 import pickle
 
-import hop
+import hop_marl as hop
 import numpy as np
 import pytest
 
@@ -28,7 +28,7 @@ def episode(env, seed=None):
 
 def processes(monkeypatch):
     """Counts how many hop processes are started from now on."""
-    from hop import _game, agents
+    from hop_marl import _game, agents
 
     started = []
 

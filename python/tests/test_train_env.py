@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-from hop._binary import binary
+from hop_marl._binary import binary
 
 HERE = pathlib.Path(__file__).parent
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are of Unix")
@@ -25,7 +26,7 @@ SMALL = [
 
 def environment():
     """The environment variables of hop: workers are of this Python, and find this package."""
-    import hop
+    import hop_marl as hop
 
     paths = [str(pathlib.Path(hop.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "HOP_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(paths)}
@@ -79,7 +80,7 @@ def workers():
     found = set()
     for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"hop.worker" in line.read_bytes():
+            if b"hop_marl.worker" in line.read_bytes():
                 found.add(int(line.parent.name))
         except OSError:
             pass
@@ -119,10 +120,11 @@ def test_no_number_depends_on_the_workers(tmp_path):
 
 
 @POSIX
-def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("env", ["odd:leaves", "odd:aim"])
+def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(tmp_path, env):
     """Ctrl-C saves, leaves no process behind, and the resumed run ends like the whole one."""
-    whole = train(tmp_path / "whole", env="odd:leaves", steps=1500)
-    args = [binary(), "train", "ppo", "--env", "odd:leaves", *SMALL, "--steps", "1500"]
+    whole = train(tmp_path / "whole", env=env, steps=1500)
+    args = [binary(), "train", "ppo", "--env", env, *SMALL, "--steps", "1500"]
     for how in (signal.SIGINT, signal.SIGKILL):
         out = tmp_path / how.name
         p = subprocess.Popen(
@@ -187,13 +189,16 @@ def test_another_version_of_the_environment_is_said(tmp_path):
     ("fault", "words"),
     [
         ("raises", ["raised KeyError: 'the treasure'", "step 5", "odd.py"]),
-        ("dies", ["is gone: exit status 3"]),
+        ("dies", ["is gone: exit status 3", "was lost in step 5 of env", "seed"]),
         ("exits", ["raised SystemExit: 4"]),
         ("nan", ["agent walker_1", "NaN", "step 5"]),
         ("infinite", ["agent walker_0", "+Inf", "step 5"]),
         ("shape", ["agent walker_0", "shape (3,)"]),
         ("mask", ["agent walker_0", "action_mask is all 0"]),
         ("stranger", ["walker_7"]),
+        ("outside", ["agent walker_1", "step 5", "holds 7.0 at [0], its space has -1", "--lenient"]),
+        ("array", ["agent walker_0", "step 5", "array([1.])", "shape (1,)", "--lenient"]),
+        ("unknown", ["rewards has walker_9", "step 5"]),
     ],
 )
 def test_what_goes_wrong_in_python_is_said(tmp_path, fault, words):
@@ -209,6 +214,25 @@ def test_what_goes_wrong_in_python_is_said(tmp_path, fault, words):
     assert "goroutine" not in said and len(said) < 4000
     log = (tmp_path / "ppo-env-001" / "seed-1" / "log.txt").read_text()
     assert "failed at env step" in log
+
+
+@pytest.mark.parametrize("fault", ["outside", "array", "unknown"])
+def test_lenient_clips_and_counts(tmp_path, fault):
+    """What is refused by default is put up with, and said once at the end."""
+    args = ["train", "ppo", "--env", "odd:odd", "--lenient", "--set", f'game.kwargs={{"fault": "{fault}"}}', *SMALL]
+    done = subprocess.run([binary(), *args, "--steps", "900", "--out", str(tmp_path)], cwd=HERE, env=environment(),
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and re.search(r"note: [1-9]\d* observations, rewards or agents were outside", done.stderr), done.stderr
+
+
+def test_large_rewards_are_remarked_on(tmp_path):
+    """Once, with a scale that suits."""
+    done = subprocess.run(
+        [binary(), "train", "ppo", "--env", "odd:rich", *SMALL, "--steps", "900", "--out", str(tmp_path)],
+        cwd=HERE, env=environment(), capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0 and done.stderr.count("large rewards") == 1, done.stderr
+    assert "a reward is 1e+06" in done.stderr and "ppo.reward_scale be about" in done.stderr
 
 
 def test_what_an_environment_prints_breaks_nothing(tmp_path):
@@ -235,6 +259,8 @@ def test_a_worker_that_is_killed_is_said(tmp_path):
     os.kill(mine[1], signal.SIGKILL)
     said = p.communicate(timeout=5)[1].decode()
     assert p.returncode == 1 and "is gone: signal: killed" in said, said
+    at = rf"worker [12] \(pid {mine[1]}\) was lost (?:in|after) (step \d+ of env \d, whose episode has|the reset of env \d with) seed \d+"
+    assert re.search(at, said), said
     assert not left(p.pid) and not any(w in workers() for w in mine)
 
 
@@ -252,14 +278,48 @@ def test_an_environment_that_hangs_can_be_left(tmp_path):
     time.sleep(4)
     mine = children(p.pid)
     assert p.poll() is None and len(mine) == 2
-    for _ in range(2):
-        p.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    time.sleep(1.3)
+    p.send_signal(signal.SIGINT)
     assert p.wait(5) == 130
+    said = p.stderr.read().decode()
+    at = r"worker ([12]) \(pid (\d+)\) has not answered for \d+s in step 5 of env \d, whose episode has seed \d+; a second signal"
+    assert {int(pid) for _, pid in re.findall(at, said)} == {*mine}, said
     until = time.time() + 3
     while time.time() < until and any(w in workers() for w in mine):
         time.sleep(0.05)
     assert not any(w in workers() for w in mine)
+
+
+@POSIX
+def test_a_signal_that_is_sent_twice_saves(tmp_path):
+    """As GNU timeout does: to the program, and then to its group."""
+    p = subprocess.Popen(
+        [binary(), "train", "ppo", "--env", "odd:line", *SMALL, "--steps=9000000"] + ["--out", str(tmp_path)],
+        cwd=HERE, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    )
+    until = time.time() + 60
+    while time.time() < until and not list(tmp_path.glob("*/seed-1/checkpoints/*.safetensors")):
+        time.sleep(0.02)
+    p.send_signal(signal.SIGTERM)
+    time.sleep(0.002)
+    p.send_signal(signal.SIGTERM)
+    said = p.communicate(timeout=20)[1].decode()
+    assert p.returncode == 1 and "hop train --resume" in said and "ended at once" not in said, said
+
+
+def test_agents_that_are_absent_are_not_zero(tmp_path):
+    """Returns are means over the episodes that an agent was in: in metrics, scores and eval."""
+    run = train(tmp_path, env="odd:some", steps=900)
+    rows = [line.split(",") for line in (run / "metrics.csv").read_text().splitlines()]
+    for name, many in (("return", {"0": 12.0, "1": 12.0}), ("return/mean", {"": 12.0})):
+        got = {(r[2], float(r[3])) for r in rows if r[1] == name}
+        assert got == {*many.items()}, (name, got)
+    n = {a: sum(int(r[4]) for r in rows if r[1] == "return" and r[2] == a) for a in "01"}
+    assert 0 < n["1"] < n["0"]
+    assert json.loads((run / "result.json").read_text())["agents"] == [12.0, 12.0]
+    seats = json.loads(hop("eval", "--env", "odd:some", "--team", "random", "--episodes", 20, "--json"))["seats"]
+    assert [s["mean"] for s in seats] == [12.0, 12.0]
 
 
 def test_environments_that_cannot_be_replayed_are_refused(tmp_path):
@@ -297,6 +357,22 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path):
     assert "no rules to search on" in said
     said = hop("eval", "--env", "odd:line", "--team", "br,random", fails=True)
     assert "no exact best responses are known" in said
+
+
+def test_messages_use_the_users_words(tmp_path):
+    """--env as it was typed; hop_layout where a board is missing; no advice that cannot be followed."""
+    said = hop("train", "ppo", "--env", "odd:nowhere", "--out", tmp_path, fails=True)
+    assert said.startswith("hop: --env odd:nowhere: odd has no nowhere") and "game.env" not in said
+    for preset in ("hop+", "hop+types"):
+        said = hop("train", preset, "--env", "odd:line", "--out", tmp_path, fails=True)
+        assert "hop_layout" in said, said
+    fields = {f["path"]: f for f in json.loads(hop("list", "fields", "--env", "odd:line", "--json"))["fields"]}
+    assert fields["game.env"]["default"] == "odd:line" and "game.size" not in fields
+    said = hop("audit", "ppo", "--env", "odd:line", "--out", tmp_path, "--seeds", "1")
+    assert "PASS" in said and "hop ladder" not in said
+    run = train(tmp_path, steps=300)
+    said = hop("adapt", run, "--vs", "random", "--steps", 60, "--last", 30, "--lives", 1)
+    assert "not known" in said and "by random" not in said
 
 
 def test_an_interpreter_without_the_package_is_said(tmp_path):
@@ -343,6 +419,40 @@ def test_learning_is_above_random(tmp_path):
     scored = json.loads(hop("eval", "--env=odd:line", "--team=random", "--episodes=100", "--json"))
     assert abs(scored["mean"]) < 0.5
     assert json.loads((run / "result.json").read_text())["mean"] > 3
+
+
+AIM = ["--set=train.envs=16", "--set=train.window=32", "--set=ppo.entropy=0", "--set=ppo.entropy_end=-1"]
+
+
+def test_vectors_are_learnt(tmp_path):
+    """A Gaussian policy hits: a random one earns about -13 and -4 an episode, and a sure one 0."""
+    run = train(tmp_path, *AIM, env="odd:aim", steps=16_000)
+    scores = json.loads((run / "result.json").read_text())
+    assert scores["greedy_mean"] > -1, scores
+    random = json.loads(hop("eval", "--env", "odd:aim", "--team", "random", "--episodes", 100, "--json"))
+    assert random["mean"] < -5, random
+
+
+def test_pictures_are_learnt(tmp_path):
+    """Convolutions are chosen, and see which half of a picture is bright: 5 an episode; by chance 2.5."""
+    run = train(tmp_path, "--set=train.envs=8", "--set=train.window=32", "--set=ppo.epochs=4", env="odd:eye", steps=1500)
+    assert "net: picture" in (run / "spec.yaml").read_text()
+    assert json.loads((run / "result.json").read_text())["greedy_mean"] > 4.5
+    large = ["--set", 'game.kwargs={"size": 84, "vectors": true}', "--set=train.window=4", "--set=ppo.epochs=1"]
+    run = train(tmp_path / "large", *large, env="odd:eye", steps=24)
+    from safetensors.numpy import load_file
+
+    weights = load_file(max(run.glob("checkpoints/*.safetensors")))
+    assert any(w.shape == (8 * 8 * 3, 32) for w in weights.values()) and any(k.endswith("logstd") for k in weights)
+
+
+def test_what_knows_no_vectors_says_so(tmp_path):
+    for args in (
+        ["audit", "ppo", "--env", "odd:aim"],
+        ["train", "ppo", "--env", "odd:aim", "--set", "mind=influence", "--out", tmp_path],
+        ["collect", "--env", "odd:aim", "--mix", "random,random", "--rows", 10, "--out", tmp_path / "rows"],
+    ):
+        assert "vectors (Box)" in hop(*args, fails=True), args
 
 
 def test_a_declared_board(tmp_path):

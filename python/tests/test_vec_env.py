@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-import hop
+import hop_marl as hop
 
 GAMES = sorted(hop.games())
 
@@ -208,7 +208,7 @@ def test_without_gymnasium_and_pettingzoo():
 import sys
 for name in ("gymnasium", "pettingzoo", "pygame", "torch"):
     sys.modules[name] = None
-import hop
+import hop_marl as hop
 env = hop.vec_env("staghunt", 8)
 obs, infos = env.reset(seed=1)
 assert obs.shape == (8, env.num_agents, env.obs_length), obs.shape

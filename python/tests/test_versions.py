@@ -9,7 +9,7 @@ import pytest
 
 def test_python_3_10_has_all_that_is_used():
     pytest.importorskip("vermin")
-    import hop
+    import hop_marl as hop
 
     folder = pathlib.Path(hop.__file__).parent
     start = [sys.executable, "-c", "from vermin import main; main()"]

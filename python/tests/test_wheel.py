@@ -6,6 +6,7 @@ Needs the Go toolchain; without it these tests are left out.
 import base64
 import csv
 import email
+import functools
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -23,7 +24,7 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TOOL = ROOT / "tools" / "wheels"
+TOOL = ROOT / "python" / "wheels"
 
 pytestmark = pytest.mark.skipif(
     shutil.which("go") is None or not TOOL.exists(),
@@ -36,10 +37,18 @@ MACHINE = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "ar
 )
 
 
+def tool():
+    """python/wheels as a module."""
+    loader = importlib.machinery.SourceFileLoader("wheels", str(TOOL))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("wheels", loader))
+    loader.exec_module(module)
+    return module
+
+
+@functools.cache
 def version():
-    """The version of the checkout."""
-    text = (ROOT / "python/hop/_version.py").read_text(encoding="utf-8")
-    return re.search(r'__version__ = "(.*)"', text)[1]
+    """The version of the checkout, with its commit."""
+    return tool().version()
 
 
 def build(out, *only):
@@ -101,7 +110,7 @@ def test_the_record_tells_the_truth(wheel):
 
 
 def test_the_contents(wheel):
-    exe = "hop.exe" if SYSTEM == "windows" else "hop"
+    exe = "hop-marl.exe" if SYSTEM == "windows" else "hop-marl"
     info = f"hop_marl-{version()}.dist-info/"
     with zipfile.ZipFile(wheel) as z:
         names = set(z.namelist())
@@ -110,12 +119,12 @@ def test_the_contents(wheel):
         assert os.fsencode(ROOT) not in z.read(program)  # nor where it was built
         package = {
             p.relative_to(ROOT / "python").as_posix()
-            for p in (ROOT / "python/hop").rglob("*")
+            for p in (ROOT / "python/hop_marl").rglob("*")
             if p.suffix == ".py" or p.name == "py.typed"
         }
-        assert package <= names and "hop/envs.py" in package
+        assert package <= names and "hop_marl/envs.py" in package
         rest = names - package - {program.filename}
-        assert rest == {info + f for f in ("METADATA", "WHEEL", "RECORD", "LICENSE")}
+        assert rest == {info + f for f in ("METADATA", "WHEEL", "RECORD", "LICENSE", "entry_points.txt")}
         head = email.message_from_bytes(z.read(info + "METADATA"))
         tags = email.message_from_bytes(z.read(info + "WHEEL"))
     assert head["Name"] == "hop-marl" and head["Version"] == version()
@@ -127,6 +136,50 @@ def test_the_contents(wheel):
     assert tags["Root-Is-Purelib"] == "false"
     platforms = wheel.name.removesuffix(".whl").split("-")[-1].split(".")
     assert tags.get_all("Tag") == [f"py3-none-{p}" for p in platforms]
+
+
+def test_the_version_says_which_commit(wheel):
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if head.returncode != 0:
+        pytest.skip("not a checkout")
+    number, _, commit = version().partition("+g")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", number) and head.stdout.startswith(commit.removesuffix(".edited"))
+    with zipfile.ZipFile(wheel) as z:
+        assert f'__version__ = "{version()}"' in z.read("hop_marl/_version.py").decode()
+
+
+def test_links_and_pictures_of_the_description_work_elsewhere(wheel):
+    with zipfile.ZipFile(wheel) as z:
+        head = email.message_from_bytes(z.read(f"hop_marl-{version()}.dist-info/METADATA"))
+    assert len(head.get_all("Project-URL")) == 3
+    links = re.findall(r"\]\(([^)]*)\)", head.get_payload())
+    assert len(links) > 30 and all(x.startswith(("https://", "#")) for x in links), links
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", head.get_payload())
+    assert pictures and all(x.startswith("https://raw.githubusercontent.com/hop-marl/hop/main/docs/") for x in pictures)
+    for x in links:  # what they name is there
+        path = re.sub(r"^https://[^/]*/hop-marl/hop/(blob/)?main/|#.*", "", x)
+        assert path.startswith("https://") or not path or (ROOT / path).exists(), x
+
+
+def test_somebody_elses_hop_does_no_harm(environment, tmp_path):
+    """As hop-client does: another package has a module hop and a command hop."""
+    scripts, env = environment
+    (tmp_path / "hop").mkdir()
+    (tmp_path / "hop" / "__init__.py").write_text("publish = None\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "hop").write_text("#!/bin/sh\necho another hop\n")
+    (tmp_path / "bin" / "hop").chmod(0o755)
+    env = {**env, "PYTHONPATH": os.pathsep.join([str(tmp_path), env["PYTHONPATH"]]),
+           "PATH": os.pathsep.join([str(tmp_path / "bin"), env["PATH"]])}
+    run = functools.partial(subprocess.run, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+    python = str(scripts / "python")
+    ours = run([python, "-W", "error", "-c", "import hop_marl as hop; print(len(hop.games()))"])
+    assert ours.returncode == 0 and int(ours.stdout) > 3, ours.stderr
+    both = run([python, "-W", "error", "-c", "import hop, hop_marl"])
+    assert "is not of this package" in both.stderr and "import hop_marl as hop" in both.stderr
+    (tmp_path / "mine.py").write_text("import hop\ndef act(o, m, i): return 0\nenv = hop.parallel_env\n")
+    said = run([str(scripts / "hop-marl"), "eval", "--team", "py:mine:act,ns,ns,ns", "--episodes", "1"])
+    assert said.returncode != 0 and "import hop_marl as hop" in said.stderr, said.stderr
 
 
 def test_pips_own_reader_takes_the_metadata(wheel):
@@ -149,16 +202,14 @@ def test_it_is_the_same_twice(wheel, tmp_path):
 
 def test_every_system(tmp_path):
     """The wheels of all systems, with a few bytes for the program: building it takes minutes."""
-    loader = importlib.machinery.SourceFileLoader("wheels", str(TOOL))
-    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("wheels", loader))
-    loader.exec_module(tool)
-    assert len(tool.TARGETS) == 6
-    for target in tool.TARGETS:
-        path = tool.write(target, b"program", tmp_path)
+    wheels = tool()
+    assert len(wheels.TARGETS) == 6
+    for target in wheels.TARGETS:
+        path = wheels.write(target, b"program", tmp_path)
         with zipfile.ZipFile(path) as z:
             (program,) = [n for n in z.namelist() if "/scripts/" in n]
             assert z.testzip() is None and z.read(program) == b"program"
-        assert program.endswith("/hop.exe" if target.startswith("windows") else "/hop")
+        assert program.endswith("/hop-marl.exe" if target.startswith("windows") else "/hop-marl")
     assert len(list(tmp_path.iterdir())) == 6
 
 
@@ -170,10 +221,11 @@ def test_a_wrong_system_is_refused(tmp_path):
 
 def test_hop_is_on_the_path(environment):
     scripts, env = environment
-    exe = scripts / ("hop.exe" if os.name == "nt" else "hop")
-    said = subprocess.run([str(exe), "version", "--json"], env=env, check=True, capture_output=True)
-    assert json.loads(said.stdout)["version"] == version()
-    python = [str(scripts / "python"), "-m", "hop", "version"]
+    for name in ("hop", "hop-marl"):
+        exe = scripts / (name + ".exe" if os.name == "nt" else name)
+        said = subprocess.run([str(exe), "version", "--json"], env=env, check=True, capture_output=True)
+        assert json.loads(said.stdout)["version"] == version()
+    python = [str(scripts / "python"), "-m", "hop_marl", "version"]
     said = subprocess.run(python, env=env, check=True, capture_output=True, text=True)
     assert said.stdout.startswith(f"hop {version()},")
     wrong = subprocess.run([*python, "--bogus"], env=env, capture_output=True, check=False)
@@ -184,10 +236,10 @@ def test_import_needs_numpy_alone(environment, tmp_path):
     scripts, env = environment
     code = """
 import importlib.util, os, sys
-import hop
+import hop_marl as hop
 assert importlib.util.find_spec("pettingzoo") is None
 assert importlib.util.find_spec("gymnasium") is None
-from hop._binary import binary
+from hop_marl._binary import binary
 scripts = os.path.dirname(sys.executable)
 assert os.path.samefile(os.path.dirname(binary()), scripts), binary()
 env = hop.vec_env("staghunt", 8)
@@ -214,10 +266,10 @@ def test_other_kinds_of_installs_find_their_program(wheel, environment, tmp_path
         [*pip, "--ignore-installed", "--no-index", "--no-deps", how, tmp_path / "in", wheel],
         check=True,
     )
-    (package,) = (tmp_path / "in").rglob("hop/_binary.py")
+    (package,) = (tmp_path / "in").rglob("hop_marl/_binary.py")
     # Not the venv's own program: as if the venv had none.
     code = f"""
-import os, hop._binary as b
+import os, hop_marl._binary as b
 mine = [p for p in b._folders() if p.startswith({str(tmp_path)!r})]
 assert [p for p in mine if os.path.isfile(os.path.join(p, b._NAME))], b._folders()
 """

@@ -13,11 +13,11 @@ import time
 import numpy as np
 import pytest
 
-from hop import HopError, PeerDied, _wire
+from hop_marl import HopError, PeerDied, _wire
 
 GUEST = """
 import os, sys, time
-from hop import _wire
+from hop_marl import _wire
 class Doubler:
     def call(self, op, args):
         if op == "echo":

@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import odd
 import pytest
-from hop._copies import Copy, Row, Shape, Turns
-from hop._spaces import Part, actions
-from hop._wire import HopError
-from hop.worker import Worker, load
+from hop_marl._copies import Copy, Row, Shape, Turns
+from hop_marl._spaces import Part, Vector, actions
+from hop_marl._wire import HopError
+from hop_marl.worker import Worker, load
 
 
 def opened(name, most=32, **kwargs):
@@ -74,7 +74,6 @@ def test_actions():
     both = actions("a", odd.Space("MultiDiscrete", nvec=np.array([2, 3])), 32)
     assert [x.tolist() for x in both] == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     for space, word in [
-        (odd.box(2), "continuous"),
         (odd.discrete(33), "33 actions"),
         (odd.Space("MultiDiscrete", nvec=np.array([9, 9])), "81 together"),
         (odd.Space("Text"), "want Discrete"),
@@ -84,12 +83,39 @@ def test_actions():
         assert word in str(e.value)
 
 
-def test_pictures_are_refused():
-    """Bytes of a screen are no features, small boards of bytes are."""
-    for space in [odd.box(84, 84, 3, low=0, high=255, dtype=np.uint8), odd.box(30_000)]:
-        with pytest.raises(HopError, match="pixels"):
+def test_actions_that_are_vectors():
+    """What a Box bounds is -1 to 1 to the policy and held within its bounds; what it does not is left alone."""
+    space = odd.box(2, 2, low=np.array([[0, -np.inf], [-2, 5]]), high=np.array([[10, np.inf], [2, np.inf]]))
+    v = Vector("a", space, 32)
+    assert v.given(np.array([0, 7, 1, 6], np.float32)).tolist() == [[5, 7], [2, 6]]
+    assert v.given(np.array([-3, 7, 0.5, 2], np.float32)).tolist() == [[0, 7], [1, 5]]
+    for space, word in [(odd.box(33), "33 numbers"), (odd.box(2, dtype=np.int64), "Box of floats")]:
+        with pytest.raises(HopError, match="agent walker_0") as e:
+            Vector("walker_0", space, 32)
+        assert word in str(e.value)
+    mixed = odd.aim()
+    mixed.action_space = lambda agent: odd.box(2) if agent == "archer_0" else odd.discrete(2)
+    with pytest.raises(HopError, match="all agents are vectors, or none"):
+        Shape("mixed", mixed, 32)
+
+
+def test_pictures():
+    """Bytes of a screen are a picture, small boards of bytes are numbers, and what no network reads is refused."""
+    for shape, picture in [((84, 84, 3), [84, 84, 3]), ((36, 40), [36, 40, 1]), ((11, 11, 5), [])]:
+        part = Part("it", odd.box(*shape, low=0, high=255, dtype=np.uint8))
+        assert part.picture == picture and part.size == np.prod(shape)
+        row = np.zeros(part.size, np.float32)
+        part.writer(row)(np.full(shape, 51, np.uint8))
+        assert np.allclose(row, 0.2)
+    for space in [
+        odd.box(30, 30, 3, low=0, high=255, dtype=np.uint8),
+        odd.box(210, 160, 3, low=0, high=255, dtype=np.uint8),
+        odd.box(30_000),
+    ]:
+        with pytest.raises(HopError, match="84x84 is usual"):
             Part("the observation space of agent a", space)
-    assert Part("it", odd.box(11, 11, 5, low=0, high=1, dtype=np.uint8)).size == 605
+    assert Shape("eye", odd.eye(), 32).describe()["picture"] == [48, 48, 3]
+    assert Shape("line", odd.line(), 32).describe()["picture"] == [0, 0, 0]
 
 
 def test_an_environment_is_described():

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-from hop import Recorder
+from hop_marl import Recorder
 
 MOVES = [(-1, 0), (1, 0), (0, -1), (0, 1), (0, 0)]  # then: hunt the stag, hunt a hare
 ACTIONS = 7
@@ -34,6 +34,16 @@ SLIPS = {
     "masks ignored when learning": "ppo",
     "gradients never cleared": "ppo",
     "one agent stops learning": "ppo",
+}
+
+# What stays inside the loss, which minibatches and the terms of the loss show.
+INSIDE = {
+    "the next agent's rewards": ("learnt rewards", "the next agent's"),
+    "normalised over the dead": ("advantages are normalised over what is learnt from", "agents that have left"),
+    "ratio of 1": ("ratios", "exactly 1"),
+    "entropy pushed down": ("the terms of the loss", "pushed down"),
+    "value loss of all pairs": ("the value loss", "every value against every row"),
+    "one minibatch again and again": ("every row is learnt from", "the same rows"),
 }
 
 # Planted when the questions were written, by what they are and not by what can be seen.
@@ -148,13 +158,28 @@ class Network(nn.Module):
         return logits.softmax(-1) if self.softmax else logits, self.critic(h).squeeze(-1)
 
 
+class Both:
+    """Two optimisers that step together."""
+
+    def __init__(self, *all: torch.optim.Optimizer):
+        self.all = all
+
+    def zero_grad(self) -> None:
+        for x in self.all:
+            x.zero_grad()
+
+    def step(self) -> None:
+        for x in self.all:
+            x.step()
+
+
 def masked(logits: torch.Tensor, mask: torch.Tensor) -> Categorical:
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 
 def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int = 8,
           steps: int = 32, hunters: int = 4, size: int = 4, gamma: float = 0.99,
-          lam: float = 0.95, lr: float = 1e-3) -> None:
+          lam: float = 0.95, lr: float = 1e-3, two: bool = False) -> None:
     """Trains and records; see the module."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
@@ -178,6 +203,12 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
         if slip == "optimizer misses a head":
             params = [*nets[a].trunk.parameters(), *nets[a].actor.parameters()]
         optimizers[a] = torch.optim.Adam(params, lr=lr, eps=1e-5)
+        if two:  # one optimiser for the policy, a faster one for the values
+            heads = nn.ModuleList([nets[a].trunk, nets[a].actor]), nets[a].critic
+            optimizers[a] = Both(*(torch.optim.Adam(x.parameters(), lr=r, eps=1e-5) for x, r in zip(heads, (lr, 3 * lr))))
+            for x, opt in zip(heads, optimizers[a].all):
+                rec.learner(a, x, opt)
+            continue
         rec.learner(a, nets[a], optimizers[a])
     me, mate = names[:2]
     moa = nn.Sequential(nn.Linear(width, 32), nn.Tanh(), nn.Linear(32, ACTIONS))
@@ -235,7 +266,10 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
             for n, env in enumerate(copies):
                 obs, rewards, ends, cuts, infos = env.step(actions[n])
                 for a in actions[n]:
-                    if slip != "rewards a step late":
+                    if slip == "the next agent's rewards":
+                        further = names[(names.index(a) + 1) % len(names)]
+                        rew_[a][t, n] = rewards.get(further, 0.0)
+                    elif slip != "rewards a step late":
                         rew_[a][t, n] = rewards[a]
                     elif t + 1 < steps:
                         rew_[a][t + 1, n] = rewards[a]
@@ -309,21 +343,31 @@ def train(path: str, slip: str = "", seed: int = 1, updates: int = 6, envs: int 
                       values=b_val, logprobs=b_logp, new_logprobs=b_new, advantages=b_adv,
                       returns=b_ret, gamma=gamma, lam=lam)
             for _ in range(3):
-                for mb in torch.randperm(len(b_obs)).chunk(max(1, len(b_obs) // 100)):
+                chunks = torch.randperm(len(b_obs)).chunk(max(2, len(b_obs) // 100))
+                if slip == "one minibatch again and again":
+                    chunks = [torch.arange(len(b_obs) // 2)] * len(chunks)
+                for mb in chunks:
                     logits, value = nets[a](b_obs[mb])
                     dist = masked(logits, b_mask[mb])
                     act = b_act[mb]
                     if slip == "actions not shuffled with rows":
                         act = b_act[: len(mb)]
                     ratio = (dist.log_prob(act) - b_logp[mb]).exp()
+                    if slip == "ratio of 1":
+                        now = dist.log_prob(act)
+                        ratio = (now - now.detach()).exp()
                     mb_adv = b_adv[mb]
                     mb_adv = (mb_adv - mb_adv.mean()) / (mb_adv.std() + 1e-8)
+                    if slip == "normalised over the dead":
+                        mb_adv = (b_adv[mb] - adv.mean()) / (adv.std() + 1e-8)
+                    rec.minibatch(a, mb, advantages=mb_adv, ratios=ratio, values=value)
                     loss = torch.max(-mb_adv * ratio, -mb_adv * ratio.clamp(0.8, 1.2)).mean()
                     if slip == "value loss of all pairs":
                         value = value[:, None]
-                    loss = loss + 0.5 * ((value - b_ret[mb]) ** 2).mean()
+                    policy_loss, value_loss = loss, 0.5 * ((value - b_ret[mb]) ** 2).mean()
                     bonus = -1 if slip == "entropy pushed down" else 1
-                    loss = loss - bonus * 0.01 * dist.entropy().mean()
+                    loss = policy_loss + value_loss - bonus * 0.01 * dist.entropy().mean()
+                    rec.loss(a, policy=policy_loss, value=value_loss, entropy=dist.entropy().mean(), total=loss)
                     if slip != "gradients never cleared":
                         optimizers[a].zero_grad()
                     loss.backward()

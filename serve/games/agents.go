@@ -43,6 +43,7 @@ type guest struct {
 	asked   []bool             // [N][A] it has chosen at this slot
 	here    []bool             // [N][A] it was asked in this episode
 	chosen  []int32            // [N][A] what it chose last
+	vectors []float32          // [N][A][actions] and the vectors, where actions are vectors
 	rows    [][][]int32        // [A][worker] copies of its last choice, by their place in it
 	seen    []bool             // [N][A][A] who was alive at the last choice
 }
@@ -55,6 +56,9 @@ func (s *Server) newGuest(name string, members []eval.Member, scale ...float32) 
 		seen: make([]bool, rows*agents), rows: make([][][]int32, agents)}
 	for a := range g.rows {
 		g.rows[a] = make([][]int32, len(s.workers))
+	}
+	if s.spec.Continuous {
+		g.vectors = make([]float32, rows*len(s.spec.Actions))
 	}
 	copy(g.scale, scale)
 	g.forget()
@@ -93,6 +97,7 @@ type About struct {
 	Params map[string]any `json:"params"`
 	Agents int            `json:"agents"`
 	Step   int64          `json:"step"`
+	Own    bool           `json:"own"` // the game is an environment of the user's, which was not started: its agents are not known
 }
 
 // saved reads the checkpoint that is asked for, with parameters of the game changed.
@@ -116,6 +121,9 @@ func (s *Server) about(args json.RawMessage) (*About, error) {
 	w := Who{Agent: -1}
 	if err := json.Unmarshal(args, &w); err != nil {
 		return nil, err
+	}
+	if about, err := s.aboutEnv(w); about != nil || err != nil {
+		return about, err
 	}
 	x, dir, err := s.saved(w, nil)
 	if err != nil {
@@ -293,6 +301,9 @@ func (w *worker) answer() {
 			w.actions[i] = 0
 			if w.living[i] {
 				w.actions[i] = g.chosen[i]
+				if k := len(w.spec.Actions); w.spec.Continuous {
+					copy(w.vectors[i*k:(i+1)*k], g.vectors[i*k:])
+				}
 			}
 		}
 	}
@@ -329,6 +340,9 @@ func (w *worker) choose(g *guest, a int, catchUp bool) {
 		i := int(n)*agents + a
 		g.asked[i], g.here[i] = true, true
 		g.chosen[i] = view.Action[view.StepOf(int(n))]
+		if k := len(w.spec.Actions); w.spec.Continuous {
+			copy(g.vectors[i*k:(i+1)*k], view.VectorAt(view.StepOf(int(n))))
+		}
 		copy(g.seen[i*agents:(i+1)*agents], w.living[int(n)*agents:])
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/bridge"
+	"github.com/hop-marl/hop/game/pyenv"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/play"
@@ -60,17 +61,20 @@ type Server struct {
 	live    *rollout.Live
 	workers []*worker
 	replace bool           // an action that is not legal is replaced, not refused
+	lenient bool           // also one that is no action at all
 	stay    int            // by this one, if it is legal
 	first   string         // what the first one was that was replaced
 	rec     *play.Recorder // of copy 0; nil: nothing is drawn
 	names   []string       // [A] who plays, for pictures
 	shared  bool           // the arrays are there
+	host    *pyenv.Hosted  // the host's own environment, if that is what is played
 
 	// The arrays. A is agents, N copies, L numbers of an observation, K actions.
 	obs        []float32 // [N][A][L] zero if the agent has left before the last step
 	legal      []bool    // [N][A][K] action 0 alone if the agent has left: it is not looked at
 	alive      []bool    // [N][A]
 	actions    []int32   // [N][A] the host's; those of players are written here too
+	vectors    []float32 // [N][A][actions] what players chose where actions are vectors
 	rewards    []float32 // [N][A]
 	terminated []bool    // [N][A] left in the last step, by the rules
 	truncated  []bool    // [N][A] stopped in the last step, by an outside limit
@@ -95,7 +99,7 @@ type Open struct {
 	Params  map[string]json.RawMessage `json:"params"`
 	Envs    int                        `json:"envs"`
 	Threads int                        `json:"threads"`
-	Illegal string                     `json:"illegal"` // "error" or "replace"
+	Illegal string                     `json:"illegal"` // "error"; "warn" replaces what is not legal; "replace" also what is no action
 	Render  bool                       `json:"render"`  // keep what pictures of copy 0 need
 }
 
@@ -129,7 +133,7 @@ type Observation struct {
 	Last     int      `json:"last"`
 }
 
-// Call answers "games", "open", "render", "replaced", "save" and "load".
+// Call answers "games", "open", "host", "render", "replaced", "save" and "load".
 func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 	switch op {
 	case "games":
@@ -144,6 +148,8 @@ func (s *Server) Call(op string, args json.RawMessage) (any, error) {
 			return nil, fmt.Errorf("open: %w", err)
 		}
 		return s.open(o)
+	case "host":
+		return s.hostEnv(args)
 	case "bots":
 		return s.bots(args)
 	case "strangers":
@@ -188,13 +194,18 @@ func (s *Server) open(o Open) (*Opened, error) {
 	if o.Envs < 1 || o.Threads < 1 {
 		return nil, fmt.Errorf("%d copies on %d threads: want at least one of both", o.Envs, o.Threads)
 	}
-	if o.Illegal != "error" && o.Illegal != "replace" {
-		return nil, fmt.Errorf(`illegal is %q, want "error" or "replace"`, o.Illegal)
+	if o.Illegal != "error" && o.Illegal != "warn" && o.Illegal != "replace" {
+		return nil, fmt.Errorf(`illegal is %q, want "error", "warn" or "replace"`, o.Illegal)
 	}
 	g, err := s.build(o.Game, o.Params)
 	if err != nil {
 		return nil, err
 	}
+	return s.opened(g, o)
+}
+
+// opened builds the game and says what it is like.
+func (s *Server) opened(g spec.Game, o Open) (*Opened, error) {
 	built, err := g.Build()
 	if err != nil {
 		return nil, err
@@ -214,7 +225,8 @@ func (s *Server) open(o Open) (*Opened, error) {
 	for _, f := range g.Fields() {
 		s.sets = append(s.sets, f.Path+"="+f.Default)
 	}
-	s.game, s.spec, s.replace = built, built.Spec(), o.Illegal == "replace"
+	s.game, s.spec, s.replace = built, built.Spec(), o.Illegal != "error"
+	s.lenient = o.Illegal == "replace"
 	s.stay = max(0, slices.Index(s.spec.Actions, "stay"))
 	for a := range s.spec.Seats {
 		s.names = append(s.names, fmt.Sprintf("agent_%d", a))
@@ -286,7 +298,14 @@ func bytes(spec game.Spec, envs int) float64 {
 // arrays lists what the host must share.
 func (s *Server) arrays(envs int) []bridge.Array {
 	agents := s.spec.Seats
-	return []bridge.Array{
+	var own []bridge.Array
+	if s.host != nil {
+		own = s.host.Arrays()
+	}
+	if s.spec.Continuous {
+		own = append(own, bridge.Array{Name: "vectors", Type: "f4", Shape: []int{envs, agents, len(s.spec.Actions)}})
+	}
+	return append([]bridge.Array{
 		{Name: "obs", Type: "f4", Shape: []int{envs, agents, s.spec.Obs.Len()}},
 		{Name: "legal", Type: "b1", Shape: []int{envs, agents, len(s.spec.Actions)}},
 		{Name: "alive", Type: "b1", Shape: []int{envs, agents}},
@@ -300,7 +319,7 @@ func (s *Server) arrays(envs int) []bridge.Array {
 		{Name: "seeds", Type: "i8", Shape: []int{envs}},
 		{Name: "restart", Type: "u1", Shape: []int{envs}},
 		{Name: "replaced", Type: "i8", Shape: []int{1}},
-	}
+	}, own...)
 }
 
 // Share takes the memory for the arrays.
@@ -324,6 +343,12 @@ func (s *Server) Share(m *bridge.Memory) error {
 	s.returns, s.over, s.steps = bridge.Slice[float64](m, "returns"), bridge.Slice[bool](m, "over"), bridge.Slice[int32](m, "steps")
 	s.seeds, s.restart = bridge.Slice[int64](m, "seeds"), bridge.Slice[uint8](m, "restart")
 	s.replaced = bridge.Slice[int64](m, "replaced")
+	if s.host != nil {
+		s.host.Share(m)
+	}
+	if s.spec.Continuous {
+		s.vectors = bridge.Slice[float32](m, "vectors")
+	}
 	s.living, s.shown = make([]bool, envs*s.spec.Seats), make([]bool, envs*s.spec.Seats)
 	s.shared = true
 	return nil
@@ -367,10 +392,11 @@ func (s *Server) Tick(code uint32) error {
 func (s *Server) check() error {
 	width := len(s.spec.Actions)
 	for i, living := range s.living {
-		if k := s.actions[i]; !living || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
+		k := s.actions[i]
+		if !living || uint32(k) < uint32(width) && s.legal[i*width+int(k)] {
 			continue
 		}
-		if !s.replace {
+		if !s.replace || uint32(k) >= uint32(width) && !s.lenient {
 			return errors.New(s.illegal(i))
 		}
 		if s.replaced[0]++; s.first == "" {
@@ -400,6 +426,10 @@ func (s *Server) illegal(i int) string {
 	}
 	if s.envs() > 1 {
 		who += fmt.Sprintf(" of env %d", i/s.spec.Seats)
+	}
+	if k := s.actions[i]; k < 0 || int(k) >= len(s.spec.Actions) {
+		return fmt.Sprintf("%s played %s in step %d, which is not in its action space: 0 to %d", who, did, s.steps[i/s.spec.Seats]+1,
+			len(s.spec.Actions)-1)
 	}
 	return fmt.Sprintf("%s played %s, which is not legal now; it may play %s", who, did, strings.Join(may, ", "))
 }

@@ -224,7 +224,11 @@ func TestIllegalActions(t *testing.T) {
 			t.Errorf("%q does not say %q", err, want)
 		}
 	}
-	s.replace = true
+	s.replace, s.actions[7] = true, 99
+	if err := s.Tick(tickStep); err == nil || !strings.Contains(err.Error(), "not in its action space") {
+		t.Errorf("99 is no action: %v", err)
+	}
+	s.lenient = true
 	for _, k := range []int32{int32(bad), -1, 99, -1 << 31} {
 		s.actions[7] = k
 		if err := s.check(); err != nil || s.spec.Actions[s.actions[7]] != "stay" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"github.com/hop-marl/hop/serve/cache"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/registry"
+	"github.com/hop-marl/hop/train/spec"
 	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
@@ -588,7 +590,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Policies in Python are for command lines: no page starts one, by its name or with a run's team.
+// No page starts a policy in Python by its name, nor with a run that is not trusted.
 func TestNoPageStartsAPolicy(t *testing.T) {
 	x := spectest.NewTrap(t)
 	t.Setenv("HOP_PYTHON", x.Python)
@@ -604,8 +606,18 @@ func TestNoPageStartsAPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plays(&sp); !errors.Is(err, errPolicy) {
-		t.Errorf("a run among one is played: %v", err)
+	if err := plays(&sp); err != nil { // what the user says is trusted
+		t.Errorf("a run of the user's own among one is not played: %v", err)
+	}
+	text, err := sp.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sp, err = testLab().Reg.Parse(text, filepath.Join(t.TempDir(), "spec.yaml"), "run", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := plays(&sp); !errors.As(err, new(*spec.Untrusted)) {
+		t.Errorf("a stranger's run among one is played: %v", err)
 	}
 	if x.Sprung() {
 		t.Error("a program was started")

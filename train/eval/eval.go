@@ -72,7 +72,7 @@ func botOf(name string, fresh func() (game.Bot, error)) Member {
 	}}
 }
 
-// Result is what a team got. Every accumulator counts episodes.
+// Result is what a team got. Every accumulator counts episodes, a member's those that it was in.
 type Result struct {
 	Return []stats.Acc   // [A] by member
 	Life   []stats.Acc   // [A] steps until it left, or the end
@@ -185,11 +185,14 @@ func assemble(team []Member, workers, lanes int) ([][]rollout.Player, error) {
 }
 
 func (res *Result) add(ep rollout.Episode) {
-	sum := 0.
+	sum, here := 0., 0
 	for a := range agent.ID(len(ep.Return)) {
+		if ep.Life[a] == 0 { // not in the episode: absent is not zero
+			continue
+		}
 		res.Return[a].Add(ep.Return[a])
 		res.Life[a].Add(float64(ep.Life[a]))
-		sum += ep.Return[a]
+		sum, here = sum+ep.Return[a], here+1
 		for g := range res.Goals[a] {
 			hit := 0.
 			if ep.Goal[a] == g {
@@ -198,6 +201,6 @@ func (res *Result) add(ep rollout.Episode) {
 			res.Goals[a][g].Add(hit)
 		}
 	}
-	res.Mean.Add(sum / float64(len(ep.Return)))
+	res.Mean.Add(sum / float64(here))
 	res.Steps.Add(float64(ep.Steps))
 }

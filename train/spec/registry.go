@@ -262,7 +262,9 @@ func fitted(c actor.Config, of game.Spec) actor.Config {
 
 // Input says in numbers what an observation of the game looks like.
 func Input(spec game.Spec) actor.Input {
-	return actor.Input{Input: frame.Layout(spec.Obs).Input(), Actions: len(spec.Actions)}
+	return actor.Input{
+		Input: frame.Layout(spec.Obs).Input(), Actions: len(spec.Actions), Continuous: spec.Continuous, Picture: spec.Obs.Picture,
+	}
 }
 
 // GameNames returns the names of all games, sorted.

@@ -167,7 +167,8 @@ func (s *Spec) Resolve() (game.Game, error) {
 	return g, s.said(s.validate(g, err))
 }
 
-// frame chooses the frame where none was written, which a game without a board does.
+// frame chooses the frame where none was written, which a game without a board does, and
+// the network of pictures.
 func (s *Spec) frame(g game.Game) {
 	if g == nil {
 		return
@@ -175,6 +176,12 @@ func (s *Spec) frame(g game.Game) {
 	if len(g.Spec().Obs.Planes) == 0 {
 		s.Kinds = slices.Clone(s.Kinds)
 		s.unframe()
+	}
+	if g.Spec().Obs.Picture[0] > 0 {
+		s.Actor = s.Actor.Pictured()
+		for i := range s.Kinds {
+			s.Kinds[i].spec.Actor = s.Kinds[i].spec.Actor.Pictured()
+		}
 	}
 	s.chosen = true
 }
@@ -377,6 +384,11 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 	part(s.PPO.Validate(), "ppo")
 	if g != nil && len(g.Spec().Obs.Planes) == 0 && s.Actor.Net == "conv" {
 		part(config.Bad("net", s.Actor.Net, "dense, because "+s.Game.Name+" has no board"), "actor")
+	}
+	if g != nil && !s.Mind.entry().plain {
+		if err := g.Spec().Discrete("mind " + s.Mind.Name); err != nil {
+			part(config.Bad("mind", s.Mind.Name, "ppo: "+err.Error()), "")
+		}
 	}
 	if s.Actor.LSTM > 0 && slices.Contains(s.Train.Standins.Who, "past") {
 		part(config.Bad("standins.who", s.Train.Standins.Who, "no past selves, because actor.lstm is above 0"), "train")

@@ -34,7 +34,7 @@ func TestReadingASpecStartsNothing(t *testing.T) {
 	if strings.Contains(string(text), "frame:") {
 		t.Errorf("a frame is written that the game has still to choose:\n%s", text)
 	}
-	if want := x.Python + " -m hop.worker"; len(held.Executes()) != 1 || !strings.Contains(held.Executes()[0], want) {
+	if want := x.Python + " -m hop_marl.worker"; len(held.Executes()) != 1 || !strings.Contains(held.Executes()[0], want) {
 		t.Errorf("it would run %q, want %s", held.Executes(), want)
 	}
 	if x.Sprung() {
@@ -77,7 +77,7 @@ func TestAFoldersPoliciesAreRefused(t *testing.T) {
 	x, reg := spectest.NewTrap(t), registry.New()
 	t.Setenv("HOP_PYTHON", x.Python)
 	file := filepath.Join(t.TempDir(), "spec.yaml")
-	const line = `"python3 -m hop.player" with py:evil:act`
+	const line = `"python3 -m hop_marl.player" with py:evil:act`
 	for name, text := range map[string]string{
 		"team":     "train: {team: [learn, learn, learn, py:evil:act]}",
 		"switch":   "train: {switch: [{agent: 1, to: py:evil:act, at: 100}]}",

@@ -111,10 +111,10 @@ func New(s Setup, in io.Reader, w io.Writer, cancel context.CancelFunc) *Board {
 	return b
 }
 
-// Terminal reports whether it is one.
+// Terminal reports whether it is one. A notebook's is none: it shows lines, and no line twice.
 func Terminal(f any) bool {
 	file, ok := f.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	return ok && os.Getenv("JPY_PARENT_PID") == "" && term.IsTerminal(int(file.Fd()))
 }
 
 // Width returns how many columns a terminal has; 80 where that is not known.
@@ -201,11 +201,17 @@ func (r *seedRow) take(p *train.Progress, now time.Time) {
 	if p.Episodes == 0 {
 		return
 	}
-	r.agents, r.mean = r.agents[:0], 0
-	for i := range p.Return {
-		r.agents = append(r.agents, p.Return[i].Mean())
-		r.mean += p.Return[i].Mean() / float64(len(p.Return))
+	if len(r.agents) != len(p.Return) {
+		r.agents = make([]float64, len(p.Return))
 	}
+	sum, here := 0., 0
+	for i := range p.Return {
+		if p.Return[i].N() > 0 { // else it was in no episode of this window, and what was known of it stands
+			r.agents[i] = p.Return[i].Mean()
+			sum, here = sum+r.agents[i], here+1
+		}
+	}
+	r.mean = sum / float64(here)
 	r.takeGoals(p)
 	if len(r.history) == 1 && 5*r.early < p.Episodes { // the first window holds only short episodes
 		r.history, r.warmed = r.history[:0], 0

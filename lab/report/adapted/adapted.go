@@ -241,8 +241,8 @@ func (t *Table) Text() string {
 			if i > 0 && r.Back != nil {
 				note += "; " + r.Recovery()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f %s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\n", r.Part(i), r.Run, l.Score, l.CI.Text(),
-				l.BestResponse, l.BestName, l.Random, plot.Number(l.Share()), l.NormalisedCI.Text(), l.Regret, first, note)
+			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\t%.3f\t%s\t%s\n", r.Part(i), r.Run, l.Score, l.CI.Text(),
+				l.bestBy(" "), l.Random, plot.Number(l.Share()), l.NormalisedCI.Text(), l.Regret, first, note)
 		}
 	}
 	w.Flush()

@@ -160,7 +160,7 @@ var columns = []struct {
 		return fixed(l.Score, 3) + bounds(l.CI, 3)
 	}},
 	{"best response", false, func(_ *Table, _ *Row, _ int, l Part) string {
-		return fixed(l.BestResponse, 3) + ", " + l.BestName
+		return l.bestBy(", ")
 	}},
 	{"random", false, func(_ *Table, _ *Row, _ int, l Part) string { return fixed(l.Random, 3) }},
 	{"regret (95 %)", false, func(_ *Table, _ *Row, _ int, l Part) string {
@@ -361,7 +361,21 @@ func (s *Measured) best() string {
 	if s.BestName == "exact" {
 		return "the best response"
 	}
+	if s.BestName == byRandom {
+		return "a best response that is not known (nobody but random play was tried)"
+	}
 	return "the best response found"
+}
+
+// byRandom is the name of a best response that is none: nobody was tried who could be better.
+const byRandom = "by random"
+
+// bestBy is the best response and whose it is, for a table.
+func (s *Measured) bestBy(between string) string {
+	if s.BestName == byRandom {
+		return "not known"
+	}
+	return fixed(s.BestResponse, 3) + between + s.BestName
 }
 
 // Over says what intervals are over.

@@ -173,7 +173,7 @@ func newConv(rows int) *conv {
 	n.fc = p.Dense("fc", side*side*in+convExtras, convWidth, nn.ReLU, nn.Kaiming(1.41))
 	n.h = newHeads(p, convWidth)
 	p.Init(rng.New(1).Child("conv"))
-	n.scratch = n.layers[0].Work(n.layers[1:]...)
+	n.scratch = nn.NewConvWork(n.layers[0], n.layers[1], n.layers[2])
 	n.x, n.extra = make([]float32, rows*side*side*channels), make([]float32, rows*convExtras)
 	n.flat, n.dflat = make([]float32, rows*n.fc.In), make([]float32, rows*n.fc.In)
 	n.out, n.dout = make([]float32, rows*convWidth), make([]float32, rows*convWidth)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from ._html import Result
 from .agents import _asked
+from .lab import adapt
 
 if TYPE_CHECKING:
     from ._stranger_env import StrangerEnv
@@ -64,6 +67,12 @@ class Strangers(Sequence):
         if isinstance(at, slice):
             return [StrangerEnv(one, self.settings) for one in found]
         return StrangerEnv(found, self.settings)
+
+    def score(self, *runs: str | os.PathLike[str], **flags: Any) -> Result:
+        """Scores runs' agents among them: `hop strangers score` with its flags, such as some=9, seeds="1-5"."""
+        own = {f"game.{k}": v for k, v in self.settings.items() if k not in _OF_ENVS}
+        split = self.split.partition("@")[0]
+        return adapt(*runs, strangers=split, game=self.game if not all(map(os.path.isdir, runs)) else None, set=own, **flags)
 
     def __repr__(self) -> str:
         return f"<hop.strangers {self.split} of {self.game}>"

@@ -1,4 +1,4 @@
-"""`python -m hop ...` is the `hop` command."""
+"""`python -m hop_marl ...` is the `hop` command."""
 
 import sys
 

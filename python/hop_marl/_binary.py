@@ -1,11 +1,12 @@
 """Finds the `hop` program that came with this package.
 
-The wheel puts it where commands go (`bin` or `Scripts`). In this order:
+The wheel puts it where commands go (`bin` or `Scripts`), as `hop-marl`: other packages have a command
+`hop` too, and pip lets whoever is installed last have it. In this order:
 
 1. the file that the environment variable HOP_BINARY names,
 2. the scripts folder of this interpreter, of the user's installs, and the one beside the
    folder that this package lies in (`pip install --target` and `--prefix`),
-3. the PATH.
+3. the PATH: `hop-marl`, then `hop`, which `go install` calls it.
 
 What is found is asked once for its version, so that a program of another name or of another
 version is refused with a sentence instead of misbehaving later.
@@ -23,15 +24,17 @@ from functools import lru_cache
 
 from ._version import __version__
 
-_NAME = "hop.exe" if os.name == "nt" else "hop"
+_NAME = "hop-marl.exe" if os.name == "nt" else "hop-marl"
 
 
 class BinaryError(RuntimeError):
     """There is no `hop` program, or the one that was found is not this package's."""
 
 
-def binary() -> str:
+def binary(names: tuple[str, ...] = ("hop-marl", "hop")) -> str:
     """Returns the path of the `hop` program.
+
+    names: what it may be called on the PATH.
 
     Raises BinaryError if there is none, or if it is of another version than this package.
     """
@@ -47,9 +50,10 @@ def binary() -> str:
         path = os.path.join(folder, _NAME)
         if os.path.isfile(path):
             return _checked(path, "it lies in the scripts folder")
-    path = shutil.which("hop")
-    if path:
-        return _checked(path, "it is on the PATH")
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return _checked(path, "it is on the PATH")
     raise BinaryError(
         "the hop program was not found: not in " + ", ".join(_folders()) + " and not on the PATH. "
         "Install the wheel again (pip install --force-reinstall hop-marl), or let the environment "
@@ -99,7 +103,7 @@ def _check(path: str, why: str, _mtime: int, _size: int) -> None:
     if not isinstance(said, dict) or "version" not in said or "kernels" not in said:
         raise BinaryError(
             f"{path} ({why}) is not the hop of this package: it does not answer `hop version "
-            f"--json`. {fix}"
+            f"--json`{_owner(path)}. {fix}"
         )
     # A program that was built by hand with `go build` says "dev"; the bridge checks its protocol.
     if said["version"] not in (__version__, "dev"):
@@ -108,10 +112,21 @@ def _check(path: str, why: str, _mtime: int, _size: int) -> None:
         )
 
 
+def _owner(path: str) -> str:
+    """Says which package of this interpreter a command belongs to, if one does."""
+    from importlib import metadata
+
+    for dist in metadata.distributions():
+        for file in dist.files or []:
+            if file.name == os.path.basename(path) and os.path.realpath(dist.locate_file(file)) == os.path.realpath(path):
+                return f"; it is the command of {dist.name}"
+    return ""
+
+
 def main() -> int:
-    """Runs the program with this process's arguments: `python -m hop ...`."""
+    """Runs the program with this process's arguments: `python -m hop_marl ...`."""
     try:
-        path = binary()
+        path = binary(("hop-marl",))  # not "hop": that may be what was called, and would call itself
     except BinaryError as err:
         print(f"hop: {err}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from ._game import Game, bounds
+from ._html import png
 from ._wire import HopError
 
 
@@ -99,6 +101,8 @@ class HopParallelEnv(ParallelEnv):
         living = self._living_now()
         if not living:
             return {}, {}, {}, {}, {}
+        if len(actions) > len(living) and not actions.keys() <= self.action_spaces.keys():
+            raise self._wrong("", actions)
         played = self._actions
         for i, agent in living:
             try:
@@ -154,6 +158,9 @@ class HopParallelEnv(ParallelEnv):
         """What is wrong with an action that could not be written."""
         if not isinstance(actions, dict):
             return TypeError(f"actions is a {type(actions).__name__}, want a dict by agent")
+        if not agent:
+            unknown = ", ".join(str(a) for a in actions if a not in self.action_spaces)
+            return ValueError(f"actions names {unknown}; the env has {', '.join(self.possible_agents)}")
         if agent not in actions:
             there = ", ".join(map(str, actions))
             return ValueError(f"actions has none for {agent}, which is alive; it has {there}")
@@ -171,6 +178,12 @@ class HopParallelEnv(ParallelEnv):
             return self._game.render(self.render_mode)
         self._show()
         return None
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the board as it is, if the env was made with a render_mode."""
+        if self.render_mode is None or not self._game.started or not self._game.usable:
+            return f"<code>{html.escape(repr(self))}</code>"
+        return png(self._game.render("rgb_array"))
 
     def _show(self) -> None:
         """Draws the window of render_mode "human"."""

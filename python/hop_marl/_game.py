@@ -27,7 +27,7 @@ class Game:
     def __init__(self, illegal: str, **asked: Any):
         if illegal not in ("warn", "error", "replace"):
             raise ValueError(f'illegal is {illegal!r}, want "warn", "error" or "replace"')
-        asked["illegal"] = "error" if illegal == "error" else "replace"
+        asked["illegal"] = illegal
         self.peer = Peer([binary(), "bridge"])
         try:
             self.spec: dict = self.peer.call("open", **asked)
@@ -35,15 +35,19 @@ class Game:
         except BaseException:
             self.peer.close()
             raise
-        self.pid = os.getpid()
         self.started = False
+        self.names = [f"agent_{a}" for a in range(self.spec["agents"])]
         self._silent = illegal != "warn"
         self._replaced = memoryview(self.arrays["replaced"])
+
+    def given(self, seat: int, number: int) -> Any:
+        """The env's action that a number stands for."""
+        return number
 
     @property
     def usable(self) -> bool:
         """Whether this process may ask: not after a fork, a close or the other end's death."""
-        return self.pid == os.getpid() and not self.peer.failed
+        return self.peer.owner == os.getpid() and not self.peer.failed
 
     def start(self, seed: int | list[int] | None) -> None:
         """Starts an episode in every copy: of a seed each, or the next one of each."""

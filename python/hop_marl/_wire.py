@@ -156,7 +156,7 @@ class Peer:
 
     def __init__(self, argv: list[str], env: dict[str, str] | None = None):
         self.argv = argv
-        self._owner = os.getpid()
+        self.owner = os.getpid()
         self._failed: HopError | None = None
         self._owed = False  # an answer has not been read yet
         self._errors = tempfile.TemporaryFile()
@@ -172,7 +172,7 @@ class Peer:
             self._errors.close()
             raise PeerDied(f"starting {argv[0]}: {e}") from None
         self._frames = _Frames(self._process.stdin.fileno(), self._process.stdout.fileno())
-        self._finish = weakref.finalize(self, _finish, self._process, self._errors, self._owner)
+        self._finish = weakref.finalize(self, _finish, self._process, self._errors, self.owner)
         late = threading.Timer(_HELLO_PATIENCE, self._process.kill)
         late.daemon = True
         late.start()
@@ -233,7 +233,7 @@ class Peer:
             raise self._lost(f"a tick was answered by {answer!r:.200}")
 
     def _ready(self) -> None:
-        if os.getpid() != self._owner:
+        if os.getpid() != self.owner:
             raise Forked("this process was forked from the one that started hop; make a new one here")
         if self._failed is not None:
             raise self._failed

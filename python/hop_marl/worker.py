@@ -1,6 +1,6 @@
 """Plays PettingZoo environments for hop: the guest behind `hop train ppo --env module:function`.
 
-hop starts `python -m hop.worker`, asks it to open an environment, and learns which
+hop starts `python -m hop_marl.worker`, asks it to open an environment, and learns which
 agents, observations and actions there are. It then asks for copies of the
 environment, whose observations, masks, rewards and actions lie in shared memory: a
 tick steps or resets all copies that are marked, and nothing else is said.
@@ -51,7 +51,7 @@ class Worker:
         self.shape: Shape | None = None
         self.make: Callable[[], Any] | None = None
         self.wanted = 0
-        self.blocks: list[tuple[np.ndarray, np.ndarray, list[Copy]]] = []
+        self.blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray, list[Copy]]] = []
 
     def call(self, op: str, args: dict) -> dict | None:
         """Answers a question: open an environment, or make room for copies."""
@@ -80,32 +80,18 @@ class Worker:
             env = self.make()
         except BaseException as e:
             raise Refusal(raised(f"{name}({text if kwargs else ''})", e)) from None
-        shape = self.shape = Shape(name, env, int(args["most_actions"]))
+        shape = self.shape = Shape(name, env, int(args["most_actions"]), bool(args.get("lenient")))
         horizon = int(args.get("horizon") or 0) or shape.horizon(env) or 1000
         masks = False
         if args.get("probe"):
             masks = self._probe(env, min(horizon, _REPLAY_STEPS))
         return {
-            "agents": [str(a) for a in shape.agents],
-            "actions": shape.names,
-            "width": shape.width,
-            "numbers": shape.numbers,
-            "roles": shape.roles,
-            "turns": shape.turns,
+            **shape.describe(),
             "horizon": horizon,
             "masks": masks,
-            "layout": shape.declared or None,
-            "board": self._board(),
             "differs": self._differs(horizon) if args.get("replay") else "",
             "packages": _packages(function, env),
-            "same": len(set(shape.role)) == 1,
         }
-
-    def _board(self) -> list[int]:
-        """Height, width and planes of what is observed, if it is a board for everybody."""
-        shapes = {p.shape for p in self.shape.parts}
-        only = shapes.pop() if len(shapes) == 1 else ()
-        return list(only) if len(only) == 3 else []
 
     def _copy(self, row: Row) -> Copy:
         return (Turns if self.shape.turns else Copy)(self.shape, self.make, row)
@@ -140,6 +126,8 @@ class Worker:
                         )
                     )
                 copy.row.action[s] = draw.choice(may)
+                if self.shape.vectors:
+                    copy.row.vector[s] = draw.uniform(-1, 1, self.shape.most)
             if not copy.alive:
                 return
             copy.step()
@@ -173,25 +161,28 @@ class Worker:
     def share(self, arrays: dict[str, np.ndarray]) -> None:
         """Takes the memory of the copies that were asked for."""
         copies = [self._copy(Row(self.shape, arrays, i)) for i in range(self.wanted)]
-        self.blocks.append((arrays["op"], arrays["seed"], copies))
+        self.blocks.append((arrays["op"], arrays["seed"], arrays["at"], copies))
 
     def tick(self, code: int) -> None:
         """Steps or resets the copies that are marked."""
-        for op, seed, copies in self.blocks:
+        for op, seed, at, copies in self.blocks:
             marked = np.flatnonzero(op)
             if len(marked) == 0:
                 continue
             what = op[marked].tolist()
             op[marked] = 0
             for i, do in zip(marked.tolist(), what):
+                copy = copies[i]
+                at[:3] = (i + 1, copy.t + 1, copy.seed) if do == _STEP else (i + 1, 0, seed[i])
                 if do == _STEP:
-                    copies[i].step()
+                    copy.step()
                 else:
-                    copies[i].reset(int(seed[i]))
+                    copy.reset(int(seed[i]))
+            at[0] = -at[0]  # done with it
 
     def close(self) -> None:
         """Closes every copy that was played."""
-        for _, _, copies in self.blocks:
+        for *_, copies in self.blocks:
             for copy in copies:
                 try:
                     copy.env.close()
@@ -213,12 +204,17 @@ def _packages(function: Any, env: Any) -> dict[str, str]:
     owners = metadata.packages_distributions()
     for name in sorted(m for m in modules if m):
         top = name.partition(".")[0]
-        if top in sys.stdlib_module_names or top == "hop":
+        if top in sys.stdlib_module_names or top == "hop_marl":
             continue
         if top in owners:
             for dist in owners[top]:
                 found[dist] = metadata.version(dist)
             continue
+        try:  # Python 3.10 knows the owners of few
+            found[top] = metadata.version(top)
+            continue
+        except metadata.PackageNotFoundError:
+            pass
         path = getattr(sys.modules.get(name), "__file__", None)
         if path and os.path.isfile(path):
             with open(path, "rb") as f:

@@ -32,11 +32,13 @@ from typing import Any, Sequence
 import numpy as np
 
 from ._learner import Learner
+from ._lanes import wrap_gymnasium
 from ._played import Episode, Played, Recorded, rows_of, to_numpy
 
 PARTS = ("ppo", "moa", "world")
 COLUMNS = ("actions", "rewards", "dones", "values", "logprobs", "new_logprobs", "advantages",
            "returns", "after_logprobs", "after_values")
+MINIS = 64  # minibatches of a batch
 KEEP = 32  # batches of a learner, from the beginning and again from the end
 
 
@@ -73,13 +75,21 @@ class Recorder:
 
     # What is recorded ------------------------------------------------------------------
 
-    def wrap(self, env: Any) -> Recorded:
+    def wrap(self, env: Any) -> Any:
         """Returns the environment, recorded: a PettingZoo parallel environment.
+
+        An environment of Gymnasium, or a vector of them, is recorded as copies with one agent,
+        agent_0; a hop.vec_env(..., flat=True) as copies with its agents.
 
         Step several copies by wrapping each of them. Observations, masks (in observations or
         in ``infos[agent]["action_mask"]``), actions, rewards, terminations, truncations and
         who is there are written down; what the environment returns is returned as it is.
         """
+        if not hasattr(env, "possible_agents"):
+            return wrap_gymnasium(self._wrapped, env)
+        return self._wrapped(env)
+
+    def _wrapped(self, env: Any) -> Recorded:
         env = self._played.wrap(env)
         for who in [*self._batches, *(tuple(x.agents) for x in self._learners)]:
             self._places(who)
@@ -186,6 +196,55 @@ class Recorder:
                 if len(entry[name]) != len(entry["row"]):
                     raise ValueError(f"{len(entry[name])} numbers for a batch of "
                                      f"{len(entry['row'])} rows")
+
+    def minibatch(self, agent: str | Sequence[str], indices: Any = None, *, advantages: Any = None,
+                  ratios: Any = None, values: Any = None) -> None:
+        """Hands in what one loss is computed of: which rows of the last batch, and what it reads.
+
+        indices: the places of its rows in the batch that was handed in last, such as mb_inds;
+        without it, all of them in their order. advantages: as the loss reads them, normalised or
+        not. ratios: exp(new - old log-probability). values: those that the value loss reads.
+        Of an update the first 64 are kept.
+        """
+        entry = self._newest(agent, "rec.minibatch")
+        n = len(entry["row"])
+        at = np.arange(n) if indices is None else to_numpy(indices).astype(np.int64).ravel()
+        if len(at) and (at.min() < 0 or at.max() >= n):
+            raise ValueError(f"indices go from {at.min()} to {at.max()}, the batch has rows 0 to {n - 1}")
+        mini: dict[str, Any] = {"at": at}
+        for name, x in (("advantages", advantages), ("ratios", ratios), ("values", values)):
+            if x is not None:
+                mini[name] = to_numpy(x).astype(np.float64).ravel()
+                if len(mini[name]) != len(at):
+                    raise ValueError(f"{name} has {len(mini[name])} numbers for {len(at)} rows")
+        entry.setdefault("minis", []).append(mini)
+        del entry["minis"][MINIS:]
+
+    def loss(self, agent: str | Sequence[str] | None = None, *, policy: Any = None, value: Any = None,
+             entropy: Any = None, total: Any = None) -> None:
+        """Hands in the terms of the loss of the last minibatch, and the loss itself.
+
+        entropy: the mean entropy, as it is, without its factor or sign. total: what backward() is
+        called on. Without an agent: of the one that there is.
+        """
+        if agent is None:
+            if len(self._batches) != 1:
+                raise ValueError(f"say whose loss it is; batches are recorded of {list(self._batches)}")
+            agent = next(iter(self._batches))
+        entry = self._newest(agent, "rec.loss")
+        minis = entry.setdefault("minis", [])
+        if not minis or "losses" in minis[-1]:
+            if len(minis) >= MINIS:
+                return
+            minis.append({"at": np.zeros(0, np.int64)})
+        terms = {"policy": policy, "value": value, "entropy": entropy, "total": total}
+        minis[-1]["losses"] = {k: float(to_numpy(x).reshape(-1)[0]) for k, x in terms.items() if x is not None}
+
+    def _newest(self, agent: str | Sequence[str], what: str) -> dict:
+        first, newest = self._batches.get(self._names(agent), ([], []))
+        if not first:
+            raise RuntimeError(f"rec.batch({agent!r}, ...) comes before {what}")
+        return (newest or first)[-1]
 
     def policy(self, agent: str, logits: Any = None, probs: Any = None,
                env: Recorded | None = None) -> None:
@@ -363,6 +422,22 @@ class Recorder:
                     b[name][k] if name in b else np.full(k.sum(), np.nan)
                     for _, b, _, k in batches
                 ])
+        return out | self._minis(batches)
+
+    def _minis(self, batches: list[tuple]) -> dict[str, np.ndarray]:
+        """The minibatches of the batches that are written; rows by their place among those kept."""
+        minis = [(k, m, kept) for k, (_, b, _, kept) in enumerate(batches) for m in b.get("minis", [])]
+        if not minis:
+            return {}
+        out = {
+            "mini/batch": np.array([k for k, *_ in minis], np.int64),
+            "mini/size": np.array([len(m["at"]) for _, m, _ in minis], np.int64),
+            "mini/at": np.concatenate([np.where(kept, np.cumsum(kept) - 1, -1)[m["at"]] for _, m, kept in minis]),
+        }
+        for name in ("advantages", "ratios", "values"):
+            out["mini/" + name] = np.concatenate([m.get(name, np.full(len(m["at"]), np.nan)) for _, m, _ in minis])
+        for name in ("policy", "value", "entropy", "total"):
+            out["mini/loss_" + name] = np.array([m.get("losses", {}).get(name, np.nan) for _, m, _ in minis])
         return out
 
     def _said(self, episodes: list[Episode], row_at: dict[int, int]) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ._spaces import Part, Refusal, actions
+from ._spaces import Part, Refusal, Vector, actions
 from ._wire import HopError
 
 
@@ -23,8 +23,17 @@ def raised(doing: str, e: BaseException) -> str:
         if "importlib" not in f.filename and os.path.dirname(os.path.abspath(f.filename)) != here
     ]
     trace = "".join(traceback.format_list(frames)).rstrip()
-    text = f"{doing} raised {type(e).__name__}: {e}"
+    text = f"{doing} raised {type(e).__name__}: {e}" + _misnamed(e)
     return text + ("\n" + trace if trace else "")
+
+
+def _misnamed(e: BaseException) -> str:
+    """What to do where code imports this package by the name that it had, or gets another's."""
+    absent = isinstance(e, ModuleNotFoundError) and e.name == "hop"
+    anothers = isinstance(e, (AttributeError, ImportError)) and "module 'hop'" in str(e).replace("from 'hop'", "module 'hop'")
+    if not absent and not anothers:
+        return ""
+    return "; this package is imported as hop_marl: write `import hop_marl as hop`"
 
 
 def _stem(agent: Any) -> str:
@@ -35,8 +44,8 @@ def _stem(agent: Any) -> str:
 class Shape:
     """What an environment is like: who plays, what is observed, what can be done."""
 
-    def __init__(self, name: str, env: Any, most_actions: int):
-        self.name = name
+    def __init__(self, name: str, env: Any, most_actions: int, lenient: bool = False):
+        self.name, self.lenient = name, lenient
         classes = {c.__name__ for c in type(env).__mro__}
         self.turns = "AECEnv" in classes or (
             "ParallelEnv" not in classes and hasattr(env, "agent_iter")
@@ -55,6 +64,7 @@ class Shape:
         )
         self.parts: list[Part] = []
         self.actions: list[list[Any]] = []
+        self.vectors: list[Vector] = []  # of each agent, if actions are vectors
         self.dicts: list[bool] = []  # the observation proper stands in a Dict, beside its mask
         roles: list[tuple] = []
         for a in self.agents:
@@ -69,10 +79,21 @@ class Shape:
                 Part(
                     f"the observation space of agent {a}",
                     inner["observation"] if self.dicts[-1] else space,
+                    lenient,
                 )
             )
-            self.actions.append(actions(a, acts, most_actions))
+            if type(acts).__name__ == "Box":
+                self.vectors.append(Vector(a, acts, most_actions))
+                self.actions.append(list(range(self.vectors[-1].size)))
+            else:
+                self.actions.append(actions(a, acts, most_actions))
             roles.append((_stem(a), self.parts[-1].size, len(self.actions[-1])))
+        if self.vectors and (self.turns or len(self.vectors) < len(self.agents)):
+            why = "its agents act one after the other" if self.turns else "others choose among actions with names"
+            raise Refusal(
+                f"{name}: actions of some agents are vectors (Box), and {why}; want a parallel environment in which the "
+                "actions of all agents are vectors, or none"
+            )
         kinds = sorted(set(roles), key=roles.index)
         self.roles = len(kinds) if len(kinds) > 1 and not self.declared else 0
         self.role = [kinds.index(r) for r in roles]
@@ -118,6 +139,30 @@ class Shape:
         return int(found or 0)
 
 
+    def _picture(self) -> list[int]:
+        """Height, width and channels of the picture that everybody sees, or zeros."""
+        seen = {tuple(p.picture) for p in self.parts}
+        return list(seen.pop()) if len(seen) == 1 and all(seen) and not self.declared else [0, 0, 0]
+
+    def describe(self) -> dict[str, Any]:
+        """What hop must know of it."""
+        shapes = {p.shape for p in self.parts}
+        only = shapes.pop() if len(shapes) == 1 else ()
+        return {
+            "agents": [str(a) for a in self.agents],
+            "actions": self.names,
+            "width": self.width,
+            "numbers": self.numbers,
+            "roles": self.roles,
+            "picture": self._picture(),
+            "turns": self.turns,
+            "vectors": bool(self.vectors),
+            "layout": self.declared or None,
+            "board": list(only) if len(only) == 3 else [],  # height, width and planes, if it is one for everybody
+            "same": len(set(self.role)) == 1,
+        }
+
+
 class Row:
     """The numbers of one copy: pieces of shared memory, or memory of its own."""
 
@@ -131,6 +176,8 @@ class Row:
                 "cut": np.zeros((1, n), np.uint8),
                 "reward": np.zeros((1, n), np.float32),
                 "action": np.zeros((1, n), np.int32),
+                "at": np.zeros(4, np.int64),
+                "vector": np.zeros((1, n, k), np.float32),
             }
         self.obs, self.mask, self.alive = arrays["obs"][i], arrays["mask"][i], arrays["alive"][i]
         self.cut, self.reward, self.action = (
@@ -138,7 +185,9 @@ class Row:
             arrays["reward"][i],
             arrays["action"][i],
         )
-        self.write = [p.writer(self.obs[s, : p.size]) for s, p in enumerate(shape.parts)]
+        self.vector = arrays["vector"][i] if shape.vectors else None
+        self.lenient = arrays["at"][3:]  # how much was put up with
+        self.write = [p.writer(self.obs[s, : p.size], self.lenient) for s, p in enumerate(shape.parts)]
 
     def copy(self) -> list[np.ndarray]:
         """What it holds now."""
@@ -236,7 +285,10 @@ class Copy:
         self.row.mask[seat, :n], self.full[seat] = mask != 0, False
 
     def _reset(self, seed: int) -> None:
-        out = self.env.reset(seed=seed)
+        self.began(self.env.reset(seed=seed))
+
+    def began(self, out: Any) -> None:
+        """Takes what a reset returned."""
         obs, infos = out if isinstance(out, tuple) and len(out) == 2 else (out, {})
         self._begin()
         for s in self.alive:
@@ -246,17 +298,23 @@ class Copy:
             self._observe(s, obs[a], infos.get(a))
 
     def _step(self) -> None:
+        if self.shape.vectors:
+            self.took(self.env.step({self.shape.agents[s]: self.shape.vectors[s].given(self.row.vector[s]) for s in self.alive}))
+            return
+        played, agents, acts = self.row.action.tolist(), self.shape.agents, self.shape.actions
+        self.took(self.env.step({agents[s]: acts[s][played[s]] for s in self.alive}))
+
+    def took(self, out: Any) -> None:
+        """Takes what a step returned."""
         row, agents = self.row, self.shape.agents
-        played = row.action.tolist()
-        acts = self.shape.actions
-        obs, rewards, terminated, truncated, infos = self.env.step(
-            {agents[s]: acts[s][played[s]] for s in self.alive}
-        )
+        obs, rewards, terminated, truncated, infos = out
+        self._known(obs, rewards, terminated, truncated, infos)
         here = self.env.agents
         left = []
         for s in self.alive:
             a = agents[s]
-            row.reward[s] = rewards.get(a, 0.0)
+            paid = rewards.get(a, 0.0)
+            row.reward[s] = paid if type(paid) is float else self._paid(a, paid)
             if a in obs:
                 self._observe(s, obs[a], infos.get(a))
             end, cut = terminated.get(a, False), truncated.get(a, False)
@@ -270,6 +328,28 @@ class Copy:
             self.alive = [s for s in self.alive if s not in left]
         if len(here) != len(self.alive):
             self._strangers(here, left)
+
+    def _paid(self, agent: Any, reward: Any) -> float:
+        """A reward that is no plain float: a number of another kind, or something to refuse."""
+        got = np.asarray(reward)
+        if got.dtype.kind not in "fiub" or got.ndim and not (self.shape.lenient and got.size == 1):
+            raise Refusal(
+                f"agent {agent} gets the reward {reward!r:.100}, of type {type(reward).__name__}"
+                + (f" and shape {got.shape}" if got.ndim else "")
+                + "; want a number: use float(...), or --lenient, which takes arrays of one number and counts them"
+            )
+        self.row.lenient[0] += got.ndim > 0
+        return float(got.reshape(()))
+
+    def _known(self, *given: Any) -> None:
+        """Refuses names of agents that nobody knows."""
+        for name, d in zip(("observations", "rewards", "terminations", "truncations", "infos"), given):
+            if d.keys() <= self.number.keys():
+                continue
+            if not self.shape.lenient:
+                more = sorted(map(str, d.keys() - self.number.keys()))
+                raise Refusal(f"{name} has {', '.join(more)}, and possible_agents names {self.shape.agents}")
+            self.row.lenient[0] += 1
 
     def _strangers(self, here: list, left: list[int]) -> None:
         """Refuses agents that come back, or that come later: who has left is done with."""
@@ -293,7 +373,10 @@ class Turns(Copy):
     """
 
     def _reset(self, seed: int) -> None:
-        self.env.reset(seed=seed)
+        self.began(self.env.reset(seed=seed))
+
+    def began(self, out: Any) -> None:
+        """Takes what the environment is like after a reset."""
         self._begin()
         self._pass()
         self._look()
@@ -322,14 +405,16 @@ class Turns(Copy):
                 row.mask[s, 0] = 1
 
     def _step(self) -> None:
+        seat = self.number[self.env.agent_selection]
+        self.took(self.env.step(self.shape.actions[seat][int(self.row.action[seat])]))
+
+    def took(self, out: Any) -> None:
+        """Takes what the environment is like after a turn."""
         env, row, agents = self.env, self.row, self.shape.agents
-        now = env.agent_selection
-        seat = self.number[now]
-        env.step(self.shape.actions[seat][int(row.action[seat])])
         left = []
         for s in self.alive:
             a = agents[s]
-            row.reward[s] = env.rewards.get(a, 0.0)
+            row.reward[s] = self._paid(a, env.rewards.get(a, 0.0))
             if self._gone(a):
                 left.append(s)
                 row.alive[s] = 0

@@ -1,6 +1,6 @@
 """Plays for hop: the guest behind `hop adapt RUN --vs py:module:function`.
 
-hop starts `python -m hop.player` and asks it to open a policy: a function, something that makes
+hop starts `python -m hop_marl.player` and asks it to open a policy: a function, something that makes
 players which remember, or an ONNX file. What seats see and do lies in shared memory: a tick decides
 for all copies of a game that are marked, and nothing else is said. docs/strangers.md says what a
 policy can be like.
@@ -108,7 +108,7 @@ class Network:
 
     limit = _TIME_LIMIT
 
-    def __init__(self, name: str, numbers: int, actions: int):
+    def __init__(self, name: str, numbers: int = 0, actions: int = 0):
         try:
             import onnxruntime
         except ImportError:
@@ -130,10 +130,11 @@ class Network:
         if "obs" not in reads or not self.answer:
             raise Refusal(
                 f"it reads {', '.join(reads)} and gives {', '.join(gives)}; want obs, an "
-                f"observation, and probs or logits, one for each of {actions} actions"
+                f"observation, and probs or logits, one for each{f' of {actions}' if actions else ''} action{'s' if actions else ''}"
             )
         width = reads["obs"].shape[-1]
-        if isinstance(width, int) and width != numbers:
+        self.width = width if isinstance(width, int) else None
+        if numbers and self.width and width != numbers:
             raise Refusal(
                 f"it reads observations of {width} numbers, those of this game have {numbers}; name "
                 "the game that it was made for with --game and --set"
@@ -152,19 +153,12 @@ class Network:
         """Draws actions from what the network gives for all rows."""
         b.at[0] = rows[0]
         b.calls[0] += 1
-        feeds = {"obs": b.obs[rows]}
-        if self.masked:
-            feeds["legal"] = b.mask[rows].astype(np.float32)
         for name, shape in self.state.items():
             if name not in b.state:
                 b.state[name] = np.zeros((len(b.players), *shape[1:]), np.float32)
             b.state[name][[i for i, begin in zip(rows, begins) if begin]] = 0
-            feeds[name] = b.state[name][rows]
-        try:
-            answer, *after = self.net.run([self.answer, *(name + "_next" for name in self.state)], feeds)
-        except Exception as e:
-            raise HopError(f"onnxruntime raised {type(e).__name__}: {e}") from None
-        for name, value in zip(self.state, after):
+        answer, after = self.run(b.obs[rows], b.mask[rows], {n: b.state[n][rows] for n in self.state})
+        for name, value in after.items():
             b.state[name][rows] = value
         if answer.shape != (len(rows), b.mask.shape[1]):
             raise HopError(
@@ -173,10 +167,24 @@ class Network:
             )
         for row, i in zip(answer.astype(np.float64), rows):
             b.at[0] = i
-            b.action[i] = _draw(row, b.mask[i] != 0, self.answer == "logits", int(b.seed[i]))
+            b.action[i] = draw(row, b.mask[i] != 0, self.answer == "logits", int(b.seed[i]))
 
 
-def _draw(row: np.ndarray, mask: np.ndarray, logits: bool, seed: int) -> int:
+    def run(
+        self, obs: np.ndarray, mask: np.ndarray, state: dict[str, np.ndarray]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """What the network gives for some rows, and their states after it."""
+        feeds = {"obs": obs, **state}
+        if self.masked:
+            feeds["legal"] = mask.astype(np.float32)
+        try:
+            answer, *after = self.net.run([self.answer, *(name + "_next" for name in self.state)], feeds)
+        except Exception as e:
+            raise HopError(f"onnxruntime raised {type(e).__name__}: {e}") from None
+        return answer, dict(zip(self.state, after))
+
+
+def draw(row: np.ndarray, mask: np.ndarray, logits: bool, seed: int) -> int:
     """An action that is drawn from what a network gives for one row."""
     if not np.isfinite(row[mask]).all():
         raise HopError(f"it gave {row.tolist()}, want numbers that are finite")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._binary import binary
+from ._own import make
 from ._wire import Peer
 
 if TYPE_CHECKING:
+    from ._flat import FlatVecEnv
     from ._parallel import HopParallelEnv
     from ._vec import HopVecEnv
 
@@ -35,13 +37,19 @@ def parallel_env(
         False.
     illegal: what happens to an action that is not legal. "warn" plays "stay" instead, or the
         first legal action where there is no such, and warns of the first one; "replace" does not
-        warn; "error" refuses it with a sentence before anything is played.
+        warn; "error" refuses it with a sentence before anything is played. One that is not even
+        in the action space is refused, unless with "replace".
     params: of the game, such as size=8, blocks=5; `hop list fields --game staghunt` lists them.
 
     What ends an agent by the rules, the game's horizon among them, is a termination; a limit
     that agents cannot see is a truncation. `reset(seed=7)` starts the episode that
     `hop play --seed 7` starts.
+
+    "python" with env="module:function" and kwargs is that environment of yours, as a run that was
+    trained on it names it: hop.parallel_env(agent.game, **agent.params).
     """
+    if game == "python":
+        return make(params.pop("env", ""), **params)
     try:
         from ._parallel import HopParallelEnv
     except ImportError as err:
@@ -60,8 +68,10 @@ def vec_env(
     threads: int = 1,
     copy: bool = False,
     illegal: str = "warn",
+    flat: bool = False,
+    autoreset: str = "next_step",
     **params: Any,
-) -> HopVecEnv:
+) -> HopVecEnv | FlatVecEnv:
     """Many copies of one of hop's games, stepped together; a gymnasium VectorEnv if that is there.
 
     num_envs: how many copies.
@@ -69,6 +79,9 @@ def vec_env(
     copy: False gives views of the memory that hop writes, valid until the next step or reset;
         True gives copies that may be kept.
     illegal, params: as in `parallel_env`.
+    flat: every agent of every copy as an env of its own, num_envs x agents of them, as gymnasium's
+        wrappers and libraries for a single agent have it (`.sb3()` as Stable-Baselines3 has it).
+    autoreset: of flat ones, also "same_step".
 
     Arrays have the copies first and the agents second: observations [N][A][length], rewards,
     terminations and truncations [N][A]. infos holds "action_mask" [N][A][actions], "alive"
@@ -82,7 +95,15 @@ def vec_env(
     """
     from ._vec import HopVecEnv
 
-    return HopVecEnv(game, params, num_envs, threads, illegal, copy)
+    inner = HopVecEnv(game, params, num_envs, threads, illegal, copy)
+    if not flat:
+        return inner
+    try:
+        from ._flat import FlatVecEnv
+    except ImportError as err:
+        inner.close()
+        raise ImportError(f"flat=True needs gymnasium ({err}): pip install 'hop-marl[gymnasium]'") from err
+    return FlatVecEnv(inner, autoreset)
 
 
 def games() -> dict[str, str]:

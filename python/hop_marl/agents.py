@@ -18,12 +18,14 @@ import os
 import re
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from ._binary import binary
 from ._game import Game
+from ._html import look as look_html
+from ._own import follow
 from ._wire import HopError, Peer
 
 # The ticks of the Go package serve/games: _ACT + number * _SEATS + seat + 1, 0 for all seats.
@@ -96,6 +98,9 @@ class Look:
     line: list[Move] = field(default_factory=list)
     others: dict[str, Other] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        return look_html(self)
+
     def __str__(self) -> str:
         """In words, the likeliest first."""
         out = [f"{self.agent} plays {self.actions[self.action]}"]
@@ -146,32 +151,36 @@ class Agent:
             )
         return self.info[what]
 
-    def act(self, env: Any, agent: str | int | None = None) -> Any:
+    def act(
+        self, env: Any, agent: str | int | None = None, *, observations: Any = None, infos: Any = None
+    ) -> Any:
         """Chooses for the step that comes next. It is asked once a step; asked again, it repeats.
 
         Args:
-            env: a hop.parallel_env or hop.vec_env, which may be wrapped; it has been reset.
+            env: a hop.parallel_env or hop.vec_env, which may be wrapped; it has been reset. Of a run
+                that was trained on an environment of yours: such an environment, parallel or AEC, as
+                you step it.
             agent: whose seat to play, such as "agent_2" or 2; None: everybody's. A run's agent a
                 plays seat a; where it was trained with bots, those play. "RUN#0" plays any seat.
+            observations, infos: what reset returned, for an environment of yours that does not say
+                itself what its agents see, and only the first time.
 
         Returns:
             with parallel_env: a dict of actions by agent for all who are alive, or the one
             agent's action. With vec_env: [num_envs][num_agents], which `step` takes as it is, or
-            the agent's [num_envs]; what stands for agents that have left is not looked at.
+            the agent's [num_envs]; what stands for agents that have left is not looked at. Of an AEC
+            environment: the action of the agent whose turn it is, None if that has left.
         """
-        game = _game(env)
-        seat = _seat(game, agent)
-        if seat is not None and _single(env) and not game.arrays["alive"][0, seat]:
-            raise HopError(f"agent_{seat} has left, or the episode is over: nothing is to choose")
+        if not self.info.get("own"):
+            game = _game(env)
+            return chosen(env, game, _seat(game, agent), lambda seat: self._asked(game, seat), _single(env))
+        game = follow(env, observations, infos, params=self.info["params"], **self._who)
+        return chosen(env, game, _seat(game, agent), lambda seat: self._asked(game, seat), True)
+
+    def _asked(self, game: Game, seat: int | None) -> np.ndarray:
         number = self._number(game)
         game.peer.tick(_ACT + number * _SEATS + (0 if seat is None else seat + 1))
-        actions = game.arrays["actions"]
-        if not _single(env):
-            return actions if seat is None else actions[:, seat].copy()
-        if seat is not None:
-            return int(actions[0, seat])
-        alive, acts = game.arrays["alive"][0].tolist(), actions[0].tolist()
-        return {f"agent_{i}": acts[i] for i, lives in enumerate(alive) if lives}
+        return game.arrays["actions"]
 
     def look(self, env: Any, agent: str | int, index: int = 0) -> Look:
         """Shows its last decision for an agent's seat: beliefs, goals, predictions, the search.
@@ -181,19 +190,17 @@ class Agent:
             agent: whose seat, such as "agent_2" or 2.
             index: which copy of a vec_env.
         """
-        game = _game(env)
+        game = follow(env, None, None, **self._who) if self.info.get("own") else _game(env)
         seat = _seat(game, agent)
         if seat is None:
             raise TypeError("say whose decision to look at, such as agent_0")
         if game not in self._numbers:
             raise HopError(f"{self.name} has not chosen in this env yet; let it act first")
         got = game.peer.call("look", number=self._numbers[game], agent=seat, env=index)
-        return _look(game.spec["actions"], seat, got)
+        return _look(game.spec["actions"], game.names, seat, got)
 
     def _number(self, game: Game) -> int:
         """The number that the env's hop knows it by; it is taken in the first time."""
-        if not game.started:
-            raise HopError("the env must be reset before an agent can act")
         if game not in self._numbers:
             self._numbers[game] = game.peer.call("seat", **self._who)["number"]
         return self._numbers[game]
@@ -288,24 +295,49 @@ def _seat(game: Game, agent: str | int | None) -> int | None:
     """Returns the number of an agent."""
     if agent is None:
         return None
-    many = game.spec["agents"]
-    text = str(agent)
-    number = int(text.removeprefix("agent_")) if re.fullmatch(r"(agent_)?\d+", text) else -1
-    if not 0 <= number < many:
-        raise ValueError(f"there is no agent {agent!r}; the game has agent_0 to agent_{many - 1}")
-    return number
+    if str(agent) in game.names:
+        return game.names.index(str(agent))
+    if not re.fullmatch(r"\d+", str(agent)) or int(agent) >= len(game.names):
+        raise ValueError(f"there is no agent {agent!r}; the game has {game.names[0]} to {game.names[-1]}")
+    return int(agent)
 
 
-def _look(actions: list[str], seat: int, got: dict[str, Any]) -> Look:
+def chosen(
+    env: Any, game: Game, seat: int | None, ask: Callable[[int | None], np.ndarray], single: bool
+) -> Any:
+    """Lets somebody choose, and returns the actions as the env takes them; ask: all seats' numbers."""
+    if lost := getattr(game, "lost", ""):
+        raise HopError(lost)
+    if not game.started:
+        raise HopError("the env must be reset before an agent can act")
+    alive = game.arrays["alive"][0]
+    if seat is not None and single and not alive[seat]:
+        raise HopError(f"{game.names[seat]} has left, or the episode is over: nothing is to choose")
+    if turn := game.spec.get("turns"):
+        now = str(env.agent_selection)
+        if now not in game.names or not alive[game.names.index(now)]:
+            return None  # whoever has left takes an empty turn
+        seat = game.names.index(now)
+    acts = ask(seat)
+    if not single:
+        return acts if seat is None else acts[:, seat].copy()
+    if seat is not None or turn:
+        return game.given(seat, int(acts[0, seat]))
+    keys = getattr(game, "shape", None)
+    keys = keys.agents if keys is not None else game.names
+    return {keys[i]: game.given(i, int(acts[0, i])) for i, lives in enumerate(alive.tolist()) if lives}
+
+
+def _look(actions: list[str], names: list[str], seat: int, got: dict[str, Any]) -> Look:
     """Turns hop's answer into arrays."""
 
     def array(x: Any, kind: Any) -> np.ndarray | None:
         return None if x is None else np.array(x, kind)
 
     policy = array(got["policy"], np.float32)
-    out = Look(f"agent_{seat}", actions, got["action"], policy, got["value"])
+    out = Look(names[seat], actions, got["action"], policy, got["value"])
     for o in got["others"]:
-        out.others[f"agent_{o['agent']}"] = Other(
+        out.others[names[o["agent"]]] = Other(
             o["left"],
             list(o["goals"] or []),
             np.array(o["probs"] or [], np.float64),
@@ -318,9 +350,9 @@ def _look(actions: list[str], seat: int, got: dict[str, Any]) -> Look:
         return out
     out.visits, out.prior = np.array(s["visits"], np.int32), np.array(s["prior"], np.float32)
     out.q = np.where(out.visits > 0, np.array(s["q"], np.float32), np.float32(np.nan))
-    names = list(out.others)
+    others = list(out.others)
     for m in s["line"]:
-        they = [None if k < 0 else actions[k] for k in m["Others"] or [-1] * len(names)]
-        line = Move(actions[m["Action"]], dict(zip(names, they)), m["Visits"], m["Over"])
+        they = [None if k < 0 else actions[k] for k in m["Others"] or [-1] * len(others)]
+        line = Move(actions[m["Action"]], dict(zip(others, they)), m["Visits"], m["Over"])
         out.line.append(line)
     return out
