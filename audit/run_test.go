@@ -66,7 +66,8 @@ func TestNotesOfOneCauseAreOne(t *testing.T) {
 	r.Add(gathered([]check.Finding{
 		note(1, "forgets", check.Note), note(0, "forgets", check.Note), note(1, "forgets", check.Note), note(2, "stands still", check.Note),
 	})...)
-	if len(r.Findings) != 2 || r.Findings[0].Says != "agent so and so forgets; 2 more like it, of agents 0 and 1" || r.Findings[0].Effect != 3 {
+	if len(r.Findings) != 2 || r.Findings[0].Says != "agent so and so forgets; 2 more like it, of agents 0 and 1" ||
+		r.Findings[0].Effect != 3 {
 		t.Errorf("%+v", r.Findings)
 	}
 	if text := r.Text(false); r.Verdict != check.Pass || len(r.Wrong()) > 0 || strings.Count(text, "  note    moa") != 2 {

@@ -286,11 +286,11 @@ type window struct {
 
 // say adds a finding, unless it has been said of this mind before.
 func (w *window) say(name, module, says, next string) {
-	w.tell(check.Suspect, name, module, says, next)
+	w.warn(check.Suspect, name, module, says, next)
 }
 
-// tell is say of something that is so bad.
-func (w *window) tell(bad check.Status, name, module, says, next string) {
+// warn is say of something that is so bad.
+func (w *window) warn(bad check.Status, name, module, says, next string) {
 	key := fmt.Sprintf("%s/%d", name, w.mind)
 	if slices.Contains(w.g.state.Warned, key) {
 		return

@@ -156,7 +156,7 @@ func (w *window) forgets() {
 		if x.Mind != w.mind || x.Kind == allKinds || w.s.update <= w.s.cfg.Warm.Windows || now >= forgetShare*start {
 			continue
 		}
-		w.tell(check.Note, "model of others forgets", "moa", fmt.Sprintf("%s's model of others foresees %.0f %% of what %s does in fixed "+
+		w.warn(check.Note, "model of others forgets", "moa", fmt.Sprintf("%s's model of others foresees %.0f %% of what %s does in fixed "+
 			"episodes, and foresaw %.0f %% before the agents began to play", w.who, 100*now, x.Kind, 100*start),
 			"learn more slowly (moa.lr, moa.passes), meet them more often (train.standins), or start from a model that was trained on them and "+
 				"stays as it is (models.moa, moa.passes 0)")

@@ -162,12 +162,12 @@ func TestAFinishedRunIsNotAccused(t *testing.T) {
 	const run = "runs/ppo-matrix-001"
 	for _, only := range [][]string{nil, {"--seeds", "2"}} {
 		x := auditOf(t, append([]string{run}, only...)...)
-		told := false
+		said := false
 		for _, f := range x.Findings {
-			told = told || strings.Contains(f.Says, "was not asked: the policy is saturated")
+			said = said || strings.Contains(f.Says, "was not asked: the policy is saturated")
 		}
-		if x.Verdict != "pass" || !told {
-			t.Errorf("%v: %s, %s; said to be saturated: %v", only, x.Verdict, x.Says, told)
+		if x.Verdict != "pass" || !said {
+			t.Errorf("%v: %s, %s; said to be saturated: %v", only, x.Verdict, x.Says, said)
 		}
 		page, err := os.ReadFile(x.Page)
 		if err != nil {
