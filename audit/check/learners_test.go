@@ -435,7 +435,7 @@ func twice(m *recording) {
 	}
 }
 
-// Every fault is found by its question, in the right module.
+// What is rounded to half precision is off by as much, and no fault.
 func TestHalfPrecisionIsNotAFault(t *testing.T) {
 	for _, bits := range []int{7, 10} { // bfloat16, float16
 		m := made(t, 3, 60)
@@ -467,6 +467,7 @@ func TestHalfPrecisionIsNotAFault(t *testing.T) {
 	}
 }
 
+// Every fault is found by its question, in the right module.
 func TestFaultsOfLearnersAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name          string
