@@ -137,20 +137,18 @@ func near(cosine, length float64) bool {
 	return cosine >= agreeCosine && math.Abs(length-1) <= agreeLength
 }
 
-// off is how far a change is from its reference's, over the length of that.
-func (c Change) off() float64 {
-	return math.Sqrt(max(0, 1+c.Length*c.Length-2*c.Length*c.Cosine))
-}
-
-// Within reports whether a change, and the part of it that differs most, are not farther from the reference's by far than one
-// that only chance took from it.
+// Within reports whether a change, and the part of it that differs most, are off their reference's by no more than agreement
+// allows and some times what chance alone took another one from it.
 func (c Change) Within(chance Change) bool {
-	const times, whole, part = 5, 0.02, 0.1 // by which those that agree may be off
-	if c.off() > whole+times*chance.off() {
+	within := func(c, chance Change, cosine, length float64) bool {
+		far := 5 * math.Sqrt(max(0, 1+chance.Length*chance.Length-2*chance.Length*chance.Cosine)) // of the reference's length
+		return math.Abs(c.Length-1) <= length+far && math.Sqrt(2*max(0, 1-c.Cosine)) <= math.Sqrt(2*(1-cosine))+far
+	}
+	if !within(c, chance, agreeCosine, agreeLength) {
 		return false
 	}
 	i := slices.IndexFunc(c.Parts, func(p Change) bool { return p.Name == c.Part })
-	return i < 0 || c.Parts[i].off() <= part+times*chance.Parts[i].off()
+	return i < 0 || within(c.Parts[i], chance.Parts[i], agreePart, agreePartLength)
 }
 
 // shake moves every weight by a share of itself, up or down.
