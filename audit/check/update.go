@@ -151,15 +151,16 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	}
 	h.rows = want.Rows
 	p.note(was, want.Net)
-	if h.change = was.Compare(got, want.Net); !h.change.Same() {
-		if h.shaken = shaken(o, was, want.Net, before, w); h.shaken == nil || !h.change.Within(*h.shaken) {
-			h.shaken, h.slip = nil, recognise(o, was, got, before, w)
-		}
+	h.change = was.Compare(got, want.Net)
+	if h.reported(want, o.Stats, stats); !h.change.Same() || len(h.stats) > 0 {
+		h.shake(o, was, want, before, w)
+	}
+	if h.wrong() {
+		h.slip = recognise(o, was, got, before, w)
 	}
 	if o.Beside != nil {
 		h.beside(o.Beside, after)
 	}
-	h.reported(want, o.Stats, stats)
 	p.chosen(&h, g, o, want)
 	p.layers(&h, o, was, w, want)
 	return want, h.choice == 0
@@ -168,16 +169,18 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 // rounding is about how far float32 takes what an update is made of from float64.
 const rounding = 1e-6
 
-// shaken compares with its definition an update that starts from weights which only rounding moved: high rates, many steps
-// and saturated policies take the two apart. It is nil if that could not be computed.
-func shaken(o reference.Own, was, want reference.Net, before *safetensors.File, w *reference.Window) *reference.Change {
+// shake computes the update once more, from weights which only rounding moved: high rates, many steps and saturated policies
+// take the two apart. What that explains is not held against the learner.
+func (h *HeldUpdate) shake(o reference.Own, was reference.Net, want *reference.Learnt, before *safetensors.File, w *reference.Window) {
 	o.Shaken = rounding
 	by, err := o.Update(before, w)
 	if err != nil {
-		return nil
+		return
 	}
-	c := was.Compare(by.Net, want)
-	return &c
+	if c := was.Compare(by.Net, want.Net); !h.change.Same() && h.change.Within(c) {
+		h.shaken = &c
+	}
+	maps.DeleteFunc(h.stats, func(name string, v [2]float64) bool { return math.Abs(v[0]-v[1]) <= 5*math.Abs(by.Stats[name]-v[1]) })
 }
 
 // wrong reports whether an update is not what it should be, by more than rounding.
@@ -223,7 +226,7 @@ func (h *HeldUpdate) reported(want *reference.Learnt, added map[string]float64, 
 			continue
 		}
 		h.report++
-		tol := 2e-3 + 0.01*math.Abs(v)
+		tol := 2e-3 * max(1, math.Abs(v))
 		if _, ok := added[st.Name]; ok { // small numbers, each of which is a mean
 			tol = 0.01*math.Abs(v) + 1e-6
 		}

@@ -127,6 +127,7 @@ const (
 	agreeCosine = 0.9998
 	agreeLength = 0.005
 	smallShare  = 1e-4 // parts that change less are only rounding
+	anywhere    = 0.5  // of the reference's length: how far chance may take a change that something can still be said of
 )
 
 // Same reports whether direction and length agree, of the whole and of each part
@@ -138,10 +139,15 @@ func near(cosine, length float64) bool {
 }
 
 // Within reports whether a change, and the part of it that differs most, are off their reference's by no more than agreement
-// allows and some times what chance alone took another one from it.
+// allows and some times what chance alone took another one from it. What points away from the reference is not, but where
+// chance takes it anywhere.
 func (c Change) Within(chance Change) bool {
 	within := func(c, chance Change, cosine, length float64) bool {
-		far := 5 * math.Sqrt(max(0, 1+chance.Length*chance.Length-2*chance.Length*chance.Cosine)) // of the reference's length
+		far := math.Sqrt(max(0, 1+chance.Length*chance.Length-2*chance.Length*chance.Cosine)) // of the reference's length
+		if far > anywhere {
+			return true
+		}
+		far = min(1, 5*far)
 		return math.Abs(c.Length-1) <= length+far && math.Sqrt(2*max(0, 1-c.Cosine)) <= math.Sqrt(2*(1-cosine))+far
 	}
 	if !within(c, chance, agreeCosine, agreeLength) {

@@ -166,3 +166,34 @@ func TestCompareTellsChangesApart(t *testing.T) {
 		}
 	}
 }
+
+// What rounding does to an update says how far it may be off, and no more than that: an update the other way round, of a
+// part of the network too, is found in a run that is unsteady, unless chance alone takes it anywhere.
+func TestUnsteadyUpdatesAreAllowedWhatChanceDoes(t *testing.T) {
+	r := rng.New(2).Rand()
+	was := Net{"a": gauss(10, 10, &r), "b": gauss(1, 10, &r)}
+	moved := func(a, b, noise float64) Net { // the update, and chance beside it
+		n, d, e := was.Clone(), rng.New(3).Rand(), rng.New(4).Rand()
+		for _, name := range []string{"a", "b"} {
+			k := map[string]float64{"a": a, "b": b}[name]
+			for i := range n[name].V {
+				n[name].V[i] += k*d.Norm() + noise*e.Norm()
+			}
+		}
+		return n
+	}
+	want := moved(1, 1, 0)
+	for _, c := range []struct {
+		got    Net
+		chance float64
+		within bool
+	}{
+		{moved(1, 1, .1), 0, false}, {moved(1, 1, .1), .01, false}, {moved(1, 1, .1), .05, true}, {moved(1, 1, -.1), .05, true},
+		{moved(-1, -1, 0), .05, false}, {moved(-1, -1, 0), .45, false}, {moved(-1, -1, 0), .9, true},
+		{moved(1, -1, 0), .05, false}, {moved(1, -1, 0), .1, false}, {moved(.2, .2, 0), .05, false}, {moved(3, 3, 0), .3, false},
+	} {
+		if d := was.Compare(c.got, want); d.Within(was.Compare(moved(1, 1, c.chance), want)) != c.within {
+			t.Errorf("%+v, where chance has %g: within %v", d, c.chance, !c.within)
+		}
+	}
+}
