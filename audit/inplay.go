@@ -169,7 +169,8 @@ func (p *inPlay) play(i int, t *tap) (err error) {
 		if err != nil {
 			return err
 		}
-		subject := checks.Subject{Mind: p.copy.Mind, Player: copies[0], Hop: &cfg, Game: parts.Game, Scale: scale}
+		subject := checks.Subject{Mind: p.copy.Mind, Player: copies[0], Hop: &cfg, Game: parts.Game, Scale: scale,
+			Actor: u.exp.Actor}
 		players[a] = &watchedPlayer{Player: list[0], in: p, subject: subject, study: s}
 	}
 	if slices.Contains(players, nil) {

@@ -174,7 +174,8 @@ func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
 		u.insight.done = map[int][]agent.ID{}
 	}
 	u.insight.done[u.window] = append(u.insight.done[u.window], v.Agent)
-	s := checks.Subject{Mind: r.tap.Mind, Player: r.Player, Hop: r.tap.hop, Game: u.parts.Game, Scale: r.tap.exp.PPO.RewardScale}
+	s := checks.Subject{Mind: r.tap.Mind, Player: r.Player, Hop: r.tap.hop, Game: u.parts.Game, Scale: r.tap.exp.PPO.RewardScale,
+		Actor: r.tap.exp.Actor}
 	u.insight.Look(s, v, envs) // what cannot be put back is found by probes of learning
 }
 

@@ -337,10 +337,22 @@ func (u *session) counts() []check.Finding {
 			why = "no gradient reaches them by the definition of the update either, because the units that they lead to are dead."
 			next = "what drove the units to where they are never active: a learning rate or a gradient that is too large (ppo/lr, ppo/grad_norm)"
 		}
-		still.Accuse(check.Fault, float64(len(stuck)), fmt.Sprintf("%d layers never moved (%s): %s",
+		status := check.Fault
+		if lifeless {
+			status = u.learntTo(status)
+		}
+		still.Accuse(status, float64(len(stuck)), fmt.Sprintf("%d layers never moved (%s): %s",
 			len(stuck), strings.Join(slices.Compact(slices.Sorted(slices.Values(stuck))), ", "), why), next)
 	}
 	return []check.Finding{u.counters(), idle, still}
+}
+
+// learntTo is how bad something is that a run may come to by learning alone: a note of one that has learnt.
+func (u *session) learntTo(status check.Status) check.Status {
+	if u.loaded {
+		return check.Note
+	}
+	return status
 }
 
 // gathers is where to look if a learner has other rows than it should.
@@ -387,8 +399,8 @@ func (u *session) data() []check.Finding {
 		f.Evidence[i].Wanted = math.Round(mean)
 	}
 	if f.Effect = slices.Min(rows) / max(mean, 1); f.Effect < 0.2 {
-		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("One learner has only %.0f %% of the rows that learners have on average.", 100*f.Effect),
-			"who acts for it: a policy that leaves at once, or rows that are not marked as its own")
+		f.Accuse(u.learntTo(check.Suspect), f.Effect, fmt.Sprintf("One learner has only %.0f %% of the rows that learners have on average.",
+			100*f.Effect), "who acts for it: a policy that leaves at once, or rows that are not marked as its own")
 	}
 	one := check.Finding{
 		Step: 3, Check: "actions by agent", Module: "ppo", Unit: "largest share of one action", Says: "No agent plays a single action.",

@@ -71,10 +71,40 @@ func (w *window) heads(agents []agent.ID, stats []agent.Stat) {
 		w.say("silent policy", "ppo", fmt.Sprintf("the policy of %s is exactly uniform in all %d rows, %d windows after it began to learn",
 			w.who, rows, w.me.Even), "see that the policy head is part of what the optimiser holds, and that its logits reach the player")
 	}
-	if lasts(&w.me.Level, enough && level, inARow) {
+	switch {
+	case !lasts(&w.me.Level, enough && level, inARow) || w.me.Level > inARow: // said already
+	case w.dead(agents):
+		w.warn(check.Note, "dead network", "ppo", fmt.Sprintf("the network of %s says the same of whatever it sees: its units are never active",
+			w.who), "lower ppo.lr, and train anew: what has died does not learn any more")
+	default:
 		w.say("silent value", "ppo", fmt.Sprintf("the value of %s is %.3g in all %d rows, for %d windows", w.who, first, rows, w.me.Level),
 			"see that the value head is part of what the optimiser holds, and that its output reaches the window")
 	}
+}
+
+// dead reports whether the policy, too, is the same everywhere: whoever may do the same does it with the same probability.
+func (w *window) dead(agents []agent.ID) bool {
+	type choice struct {
+		legal  string
+		action int32
+	}
+	ro, said := w.s.ro, map[choice]float32{}
+	for _, a := range agents {
+		for t := range ro.Steps {
+			for n := range ro.Envs {
+				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
+				if !ro.Alive[slot] || !ro.Own[step] || ro.Action[step] == game.NoAction {
+					continue
+				}
+				c := choice{fmt.Sprint(ro.LegalAt(slot)), ro.Action[step]}
+				if p, ok := said[c]; ok && math.Abs(float64(p-ro.LogProb[step])) > 1e-6 {
+					return false
+				}
+				said[c] = ro.LogProb[step]
+			}
+		}
+	}
+	return true
 }
 
 // behind finds an agent that has gained next to nothing while all others have, by a

@@ -201,6 +201,21 @@ func TestGuardsFindPlantedFaults(t *testing.T) {
 				return stats
 			})
 		}, "silent value", "ppo", 2, "the value of agent 2 is 0 in all"},
+		{"a network that has died", spectest.Small(""), func(p *train.Parts) {
+			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {
+				head(net, func(action bool, w *float32) {
+					if action {
+						*w += 0.1 // what is left is a bias
+					}
+				})
+				for _, part := range net.Parts {
+					if strings.HasPrefix(part.Name, "trunk/0/") {
+						clear(net.W[part.Off:][:part.Len])
+					}
+				}
+				return stats
+			})
+		}, "dead network", "ppo", 2, "says the same of whatever it sees"},
 		{"one agent that learns nothing", spectest.With(t, spectest.Small("")+hare, "train.steps=20000", "ppo.lr=0.003"), func(p *train.Parts) {
 			kept := slices.Clone(network(p).W)
 			around(p, func(net *nn.Params, _ int, stats []agent.Stat) []agent.Stat {

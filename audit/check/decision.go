@@ -10,6 +10,7 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
@@ -22,7 +23,8 @@ type Subject struct {
 	Player rollout.Player
 	Hop    *hop.Config // nil: it does not plan
 	Game   game.Game
-	Scale  float64 // of rewards in recorded values
+	Scale  float64      // of rewards in recorded values
+	Actor  actor.Config // its own network
 }
 
 // most is how many envs of a decision are looked at.

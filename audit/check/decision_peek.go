@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 
+	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
@@ -112,6 +114,35 @@ func (x *experiment) others(v *rollout.View) {
 	}
 }
 
+// opposite turns what is seen into its opposite.
+func opposite(obs []float32) []float32 {
+	for i := range obs {
+		obs[i] = 1 - obs[i]
+	}
+	return obs
+}
+
+// dead reports whether the network, computed from its layers, says the same of what is seen and of its opposite: no unit that
+// reads it is active any more.
+func (x *experiment) dead() bool {
+	net, err := reference.LoadNet(x.start, "net/")
+	a, ok := learner.As[learner.Acting](x.Mind)
+	if err != nil || !ok || x.Actor.LSTM > 0 {
+		return false
+	}
+	model, _ := a.Actor()
+	ref := ActorOf(x.Actor, model.Input)
+	for _, n := range x.envs {
+		slot := x.v.SlotOf(int(n))
+		logits, value := ref.At(net, x.v.ObsAt(slot), x.v.GoalAt(slot))
+		other, worth := ref.At(net, opposite(slices.Clone(x.v.ObsAt(slot))), x.v.GoalAt(slot))
+		if value != worth || !slices.Equal(logits, other) {
+			return false
+		}
+	}
+	return true
+}
+
 // counts asks of one that acts by a network alone whether its observation and its
 // mask count.
 func (x *experiment) counts(base *outcome) {
@@ -119,14 +150,12 @@ func (x *experiment) counts(base *outcome) {
 	x.took(seesNow, len(x.envs))
 	o := x.decide(0, func(v *rollout.View) {
 		for _, n := range x.envs {
-			obs := v.ObsAt(v.SlotOf(int(n)))
-			for i := range obs {
-				obs[i] = 1 - obs[i]
-			}
+			opposite(v.ObsAt(v.SlotOf(int(n))))
 		}
 	})
 	x.back()
-	if o.broke == nil && slices.Equal(o.value, base.value) && slices.Equal(o.logp, base.logp) && slices.Equal(o.action, base.action) {
+	same := slices.Equal(o.value, base.value) && slices.Equal(o.logp, base.logp) && slices.Equal(o.action, base.action)
+	if o.broke == nil && same && !x.dead() {
 		x.wrong(seesNow, a, "what it sees can be turned into its opposite, and neither its value nor its policy changes")
 	}
 	x.took(seesNow, len(x.envs))

@@ -13,6 +13,7 @@ import (
 	checks "github.com/hop-marl/hop/audit/check"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
@@ -42,6 +43,7 @@ type watching struct {
 	looks  checks.Decisions
 	hop    *hop.Config
 	parts  train.Parts
+	actor  actor.Config
 	scale  float64
 	window int
 	first  int
@@ -77,7 +79,7 @@ func (l *looker) Act(v *rollout.View, envs []int32) {
 	at := l.w.at
 	if _, unseen := l.Player.(*blind); !unseen && at.window > at.first && v.T >= 3 && !slices.Contains(at.done, v.Agent) {
 		at.done = append(at.done, v.Agent)
-		s := checks.Subject{Mind: l.w.Mind, Player: l.Player, Hop: at.hop, Game: at.parts.Game, Scale: at.scale}
+		s := checks.Subject{Mind: l.w.Mind, Player: l.Player, Hop: at.hop, Game: at.parts.Game, Scale: at.scale, Actor: at.actor}
 		if err := at.looks.Look(s, v, envs); err != nil {
 			at.err = err
 		}
@@ -105,7 +107,7 @@ func held(
 	s.Train.Save = max(s.Train.Steps, 1)
 	parts, err := s.Parts(3, spec.Machine{Workers: 1})
 	must(t, err)
-	w := &watching{parts: parts, scale: s.PPO.RewardScale, first: s.Train.Warm.Windows}
+	w := &watching{parts: parts, actor: s.Actor, scale: s.PPO.RewardScale, first: s.Train.Warm.Windows}
 	if c, ok := spec.SettingsAs[*hop.Config](&s); ok {
 		is := *c
 		if w.hop = &is; said != nil {

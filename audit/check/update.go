@@ -34,6 +34,7 @@ type HeldUpdate struct {
 	far    float64               // the largest difference of a log-probability
 	layers int                   // rows at which the network is not what its layers come to
 	asked  int                   // rows of that
+	alive  bool                  // by its layers the network does not say the same at all of them
 	off    float64
 	model  *reference.Change // of the model that learns beside it; nil: there is none
 	about  *reference.Beside
@@ -55,6 +56,15 @@ type Learner struct {
 // Lifeless reports whether a layer does not move because it cannot: by the definition of the
 // update no gradient reaches it either.
 func (p *Learner) Lifeless(layer string) bool { return p.moves != nil && !p.moves[layer] }
+
+// Dead reports whether the network's layers say the same of whatever was seen: no unit that reads it is ever active.
+func (p *Learner) Dead() bool {
+	asked, alive := false, false
+	for _, h := range p.Held {
+		asked, alive = asked || h.asked > 0, alive || h.alive
+	}
+	return asked && !alive
+}
 
 // Given is what is known about a window beside it.
 type UpdateGiven struct {
@@ -153,7 +163,7 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	p.note(was, want.Net)
 	h.change = was.Compare(got, want.Net)
 	if h.reported(want, o.Stats, stats); !h.change.Same() || len(h.stats) > 0 {
-		h.shake(o, was, want, before, w)
+		h.shake(o, was, got, want, before, w)
 	}
 	if h.wrong() {
 		h.slip = recognise(o, was, got, before, w)
@@ -166,21 +176,32 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	return want, h.choice == 0
 }
 
-// rounding is about how far float32 takes what an update is made of from float64.
-const rounding = 1e-6
+// shakes is how often an update that differs is computed once more.
+const shakes = 8
 
-// shake computes the update once more, from weights which only rounding moved: high rates, many steps and saturated policies
-// take the two apart. What that explains is not held against the learner.
-func (h *HeldUpdate) shake(o reference.Own, was reference.Net, want *reference.Learnt, before *safetensors.File, w *reference.Window) {
-	o.Shaken = rounding
-	by, err := o.Update(before, w)
-	if err != nil {
-		return
+// shake computes the update some times more, from weights that only rounding moved. A ratio that lies at the clip to the last
+// digit may fall on either side of it: an update that one of these is the same as is the definition's. Elsewhere high rates,
+// many steps and saturated policies take updates apart: as far as these are from the definition is not held against the learner.
+func (h *HeldUpdate) shake(o reference.Own, was, got reference.Net, want *reference.Learnt, before *safetensors.File, w *reference.Window) {
+	var chance reference.Change
+	differs, stats := !h.change.Same(), map[string]float64{}
+	for o.Shaken = 1; o.Shaken <= shakes; o.Shaken++ {
+		by, err := o.Update(before, w)
+		if err != nil {
+			return
+		}
+		if c := was.Compare(got, by.Net); differs && c.Same() {
+			h.change, differs = c, false
+		}
+		chance.Widen(was.Compare(by.Net, want.Net))
+		for name, v := range h.stats {
+			stats[name] = max(stats[name], math.Abs(by.Stats[name]-v[1]))
+		}
 	}
-	if c := was.Compare(by.Net, want.Net); !h.change.Same() && h.change.Within(c) {
-		h.shaken = &c
+	if differs && h.change.Within(chance) {
+		h.shaken = &chance
 	}
-	maps.DeleteFunc(h.stats, func(name string, v [2]float64) bool { return math.Abs(v[0]-v[1]) <= 5*math.Abs(by.Stats[name]-v[1]) })
+	maps.DeleteFunc(h.stats, func(name string, v [2]float64) bool { return math.Abs(v[0]-v[1]) <= 5*stats[name] })
 }
 
 // wrong reports whether an update is not what it should be, by more than rounding.
@@ -271,6 +292,7 @@ func (p *Learner) layers(h *HeldUpdate, o reference.Own, net reference.Net, w *r
 		}
 	}
 	ws := model.Work(1)
+	var first []float64
 	for i := range min(networkRows, want.Rows) {
 		at := want.Row[i*want.Rows/min(networkRows, want.Rows)]
 		slot := w.Slot(at.Agent, at.T, at.N)
@@ -278,7 +300,10 @@ func (p *Learner) layers(h *HeldUpdate, o reference.Own, net reference.Net, w *r
 		ws.Add(w.ObsAt(slot), w.GoalAt(slot)[:min(model.Extra, w.GoalLen)])
 		ws.Forward(params)
 		logits, value := o.At(net, w.ObsAt(slot), w.GoalAt(slot))
-		h.asked++
+		if h.asked++; i == 0 {
+			first = append(slices.Clone(logits), value)
+		}
+		h.alive = h.alive || !slices.Equal(append(slices.Clone(logits), value), first)
 		d := math.Abs(float64(ws.Value[0])-value) / max(1, math.Abs(value))
 		for k, x := range logits {
 			d = max(d, math.Abs(float64(ws.Logits[k])-x)/max(1, math.Abs(x)))

@@ -114,11 +114,15 @@ func (q *Forgetting) Finding(c ppo.Config) check.Finding {
 	if 2*len(seeds) < len(q.runs) || len(seeds) == 0 {
 		return f
 	}
-	why, next := q.why()
+	why, next, worse := q.why()
 	if says, what := grows(c); says != "" {
-		why, next = why+"; "+says, what
+		why, next, worse = why+"; "+says, what, true
 	}
-	f.Accuse(check.Suspect, float64(len(seeds))/float64(len(q.runs)), fmt.Sprintf("The mean return rises and then falls, from %.2f to %.2f "+
+	status := check.Note // selfish learners may well learn what is worse for all
+	if worse {
+		status = check.Suspect
+	}
+	f.Accuse(status, float64(len(seeds))/float64(len(q.runs)), fmt.Sprintf("The mean return rises and then falls, from %.2f to %.2f "+
 		"(seeds %s)%s.", peak.Mean(), last.Mean(), strings.Join(seeds, ", "), why), next)
 	return f
 }
@@ -135,26 +139,34 @@ func grows(c ppo.Config) (says, next string) {
 	return "", ""
 }
 
-// why names what moved between the peak and the end, and what to do about the first of it.
-func (q *Forgetting) why() (says, next string) {
+// why names what moved between the peak and the end, what to do about the first of it, and whether anything grew: these numbers
+// fade in a run that converges.
+func (q *Forgetting) why() (says, next string, worse bool) {
 	var list []string
 	for _, n := range named {
 		var change, was, is stats.Acc
 		for _, x := range q.by[n.name] {
 			was.Add(x[0])
 			is.Add(x[1])
-			change.Add(math.Abs(math.Log(max(x[1], 1e-9) / max(x[0], 1e-9))))
+			change.Add(math.Log(max(x[1], 1e-9) / max(x[0], 1e-9)))
 		}
-		if change.N() > 0 && change.Mean() > math.Log(factor) && len(list) < 3 {
+		if change.N() == 0 || math.Abs(change.Mean()) <= math.Log(factor) {
+			continue
+		}
+		if worse = worse || change.Mean() > 0; len(list) < 3 {
 			list = append(list, fmt.Sprintf("%s went from %.2g to %.2g", n.words, was.Mean(), is.Mean()))
 			next = cmp.Or(next, n.next+"; the checkpoint of the peak is kept as the best")
 		}
 	}
-	if len(list) == 0 {
-		return "; no learner's number changed by a fifth meanwhile, so look at what is learnt from and how it is acted on",
-			"hop report on the run: what turns when the return does; the checkpoint of the peak is kept as the best"
+	if !worse {
+		says = "; no number of a learner grew by a fifth meanwhile, so look at what is learnt from and how it is acted on, or at what " +
+			"selfish learners come to in this game"
+		next = "hop report on the run: what turns when the return does; the checkpoint of the peak is kept as the best"
 	}
-	return "; meanwhile " + strings.Join(list, ", and "), next
+	if len(list) > 0 {
+		says = "; meanwhile " + strings.Join(list, ", and ") + says
+	}
+	return says, next, worse
 }
 
 // LastFifth returns the mean of the last fifth of each curve, nil if one is empty: no

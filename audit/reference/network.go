@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/hop-marl/hop/num/rng"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
 )
 
@@ -143,7 +143,7 @@ func near(cosine, length float64) bool {
 // chance takes it anywhere.
 func (c Change) Within(chance Change) bool {
 	within := func(c, chance Change, cosine, length float64) bool {
-		far := math.Sqrt(max(0, 1+chance.Length*chance.Length-2*chance.Length*chance.Cosine)) // of the reference's length
+		far := chance.Far()
 		if far > anywhere {
 			return true
 		}
@@ -153,16 +153,40 @@ func (c Change) Within(chance Change) bool {
 	if !within(c, chance, agreeCosine, agreeLength) {
 		return false
 	}
+	if chance.Far() > anywhere {
+		return true
+	}
 	i := slices.IndexFunc(c.Parts, func(p Change) bool { return p.Name == c.Part })
 	return i < 0 || within(c.Parts[i], chance.Parts[i], agreePart, agreePartLength)
 }
 
-// shake moves every weight by a share of itself, up or down.
-func (n Net) shake(share float64) {
-	if share == 0 {
+// Far is the distance of a change from its reference's, in lengths of that.
+func (c Change) Far() float64 { return math.Sqrt(max(0, 1+c.Length*c.Length-2*c.Length*c.Cosine)) }
+
+// Widen makes of what two changes are off, in all and part by part, the larger.
+func (c *Change) Widen(by Change) {
+	if c.Parts == nil {
+		*c = by
 		return
 	}
-	r := rng.New(1).Child("shake").Rand()
+	parts := c.Parts
+	for i, p := range by.Parts {
+		if p.Far() > parts[i].Far() {
+			parts[i] = p
+		}
+	}
+	if by.Far() > c.Far() {
+		*c = by
+	}
+	c.Parts = parts
+}
+
+// shake moves every weight by a share of itself, up or down; no seed moves none.
+func (n Net) shake(share float64, seed uint64) {
+	if seed == 0 {
+		return
+	}
+	r := rng.New(seed).Child("shake").Rand()
 	for _, name := range n.names() {
 		for i := range n[name].V {
 			n[name].V[i] *= 1 + share*(2*float64(r.IntN(2))-1)

@@ -33,10 +33,13 @@ type Own struct {
 
 	Slip Slip // a named departure from the definition, to recognise it
 
-	// Shaken is a share of itself by which every weight is moved before the update, up or down: two updates that come
-	// apart by this alone cannot be told from rounding.
-	Shaken float64
+	// Shaken is the seed of what moves every weight by rounding before the update; 0: nothing does. Two updates that come
+	// apart by this alone cannot be told from each other.
+	Shaken uint64
 }
+
+// rounding is about how far float32 takes what an update is made of from float64.
+const rounding = 1e-6
 
 // Adding is what a kind of learner is given to fill in what it adds to an update, or to say what
 // an update comes to.
@@ -126,7 +129,7 @@ func (o Own) Update(saved *safetensors.File, w *Window) (*Learnt, error) {
 	if err != nil {
 		return nil, err
 	}
-	net.shake(o.Shaken)
+	net.shake(rounding, o.Shaken)
 	adam := &Adam{Eps: o.AdamEps}
 	err = adam.Load(saved, "adam/")
 	if err != nil {
@@ -267,6 +270,9 @@ func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus flo
 		spread = -1
 	}
 	t := &Tape{}
+	if o.Shaken != 0 { // a digit of float32 up, down or as it is: of a probability next to 1 it is all there is to learn from
+		t.round = 1 + 1.2e-7*(float64(o.Shaken%3)-1)
+	}
 	logits, value, rows := o.through(t, l, w.Rollout, pick)
 	n, k := len(rows), o.Actions
 	legal := make([]bool, 0, n*k)

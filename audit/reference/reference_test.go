@@ -167,6 +167,22 @@ func TestCompareTellsChangesApart(t *testing.T) {
 	}
 }
 
+// What two draws of chance are off is the larger of both, in all and part by part.
+func TestChangesWiden(t *testing.T) {
+	part := func(name string, cosine float64) Change { return Change{Name: name, Cosine: cosine, Length: 1} }
+	var c Change
+	for _, by := range []Change{
+		{Cosine: .9, Length: 1, Parts: []Change{part("a", .5), part("b", .99)}},
+		{Cosine: .8, Length: 1, Parts: []Change{part("a", .6), part("b", .7)}},
+		{Cosine: .95, Length: 1, Parts: []Change{part("a", .4), part("b", 1)}},
+	} {
+		c.Widen(by)
+	}
+	if c.Cosine != .8 || c.Parts[0].Cosine != .4 || c.Parts[1].Cosine != .7 {
+		t.Errorf("got %+v", c)
+	}
+}
+
 // What rounding does to an update says how far it may be off, and no more than that: an update the other way round, of a
 // part of the network too, is found in a run that is unsteady, unless chance alone takes it anywhere.
 func TestUnsteadyUpdatesAreAllowedWhatChanceDoes(t *testing.T) {

@@ -24,7 +24,10 @@ func (m *Mat) shaped(rows int) *Mat { return &Mat{rows, len(m.V) / rows, m.V, m.
 
 // Tape remembers what was computed, to differentiate it: every function below
 // returns its result and notes how gradients go back through it.
-type Tape struct{ back []func() }
+type Tape struct {
+	back  []func()
+	round float64 // what a softmax's sum is off by before float32 holds it; 0: it is exact
+}
 
 // Backward adds to every matrix's G the derivatives of the sum of y's entries.
 func (t *Tape) Backward(y *Mat) {
@@ -293,6 +296,9 @@ func (t *Tape) LogSoftmax(x *Mat, legal []bool) *Mat {
 			if ok(i, k) {
 				sum += math.Exp(v - top)
 			}
+		}
+		if t.round != 0 {
+			sum = float64(float32(sum * t.round))
 		}
 		for k, v := range row {
 			if ok(i, k) {
