@@ -101,13 +101,39 @@ func sure(x stats.Number, ci stats.Interval) string {
 
 func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
-// summary is a line an agent, below its heads.
+// behind is by how much an agent has less than the first: of each seed the mean over strangers, with Student's interval over
+// seeds, which are the same for both.
+func (s scored) behind(a *adapted.Strangers) string {
+	first := s.Agents[0]
+	if a == first || len(a.Seeds) != len(first.Seeds) {
+		return ""
+	}
+	var by stats.Acc
+	for seed := range first.Seeds {
+		var less stats.Acc
+		for _, x := range first.Rows {
+			for _, y := range a.Rows {
+				if x.Name == y.Name {
+					less.Add(x.Seeds[seed] - y.Seeds[seed])
+				}
+			}
+		}
+		by.Add(less.Mean())
+	}
+	return sure(stats.Number(by.Mean()), by.CI(.95))
+}
+
+// summary is a line an agent, below its heads; with a sixth head also how far it is behind the first.
 func (s scored) summary(heads ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
 	for _, a := range s.Agents {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name(a.Agent), sure(a.Median, a.MedianCI), sure(a.Worst, a.WorstCI),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |", s.name(a.Agent), sure(a.Median, a.MedianCI), sure(a.Worst, a.WorstCI),
 			percent(a.BelowRandom), percent(a.BelowSafe))
+		if len(heads) > 5 {
+			fmt.Fprintf(&b, " %s |", s.behind(a))
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -126,7 +152,7 @@ func (s scored) whole() string {
 	var b strings.Builder
 	first := s.Agents[0]
 	heads := []string{s.about("%d of the %d strangers of `%s`, %d seeds"), "median", "worst decile", "below random play",
-		"below .9 of the safe value"}
+		"below .9 of the safe value", "mean, less than " + s.name(first.Agent) + " by"}
 	fmt.Fprintf(&b, "# Tables: strangers\n\nWhat they mean: [strangers](../strangers.md). %s\n\n%s", s.By, s.summary(heads...))
 	fmt.Fprintf(&b, "\nThe safe value is %s, by `%s`. Every stranger, all other seats one of a kind, the hardest for %s first: "+
 		"what each agent earns, then "+
