@@ -98,6 +98,48 @@ func small(s spec.Spec) spec.Spec {
 	return s
 }
 
+// sized returns the spec with about as many envs as it has: more than the small copy, of those who plan not many more.
+func sized(s spec.Spec) spec.Spec {
+	few := small(s).Train.Envs
+	given, steps := s.Train.Envs, s.Train.Window
+	if s = small(s); len(s.Audits()) > 0 && s.Audits()[0].Envs > 0 {
+		given = min(given, 2*few+3)
+	}
+	s.Train.Envs, s.Train.Window = min(given, 256), min(steps, 64)
+	return s
+}
+
+// atSize plays one window with as many envs as the run has, and holds it against the rules and what the first mind makes of it
+// against its definition, in minibatches as full as they are.
+func atSize(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
+	f := check.Finding{
+		Step: 4, Check: "the same at its own size", Module: "ppo", Unit: "findings",
+		Says: fmt.Sprintf("With %d envs a window is what the rules give, and what is learnt from it what the definition gives.", s.Train.Envs),
+	}
+	u, err := newSession(s, opt.Seeds[0], opt, true, nil)
+	if err != nil {
+		return f, err
+	}
+	u.large = true
+	if err := u.run(ctx, s.Train.Warm.Windows+1); err != nil && u.broke == nil {
+		return f, err
+	}
+	found := append(u.replay.Findings(), u.handed(), u.counters())
+	found = append(found, checks.Updates([]*checks.Learner{&u.taps[0].update})...)
+	if u.broke != nil {
+		found = append(found, u.broken(nil))
+	}
+	for _, g := range found {
+		if f.Rows += g.Rows; g.Status >= check.Suspect && g.Status > f.Status {
+			rows := f.Rows
+			f = g
+			f.Check, f.Rows = "the same at its own size", rows
+			f.Says = fmt.Sprintf("With %d envs: %s", s.Train.Envs, g.Says)
+		}
+	}
+	return f, nil
+}
+
 // updates returns how many windows are enough for the checks to mean something.
 func updates(s *spec.Spec, opt Options) int {
 	few := 0
@@ -131,6 +173,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		say = func(string) {}
 	}
 	r := &Result{Report: check.Report{Subject: s.Name}, opaque: len(s.Game.Executes()) > 0}
+	large := sized(s)
 	if from == nil {
 		s = small(s)
 	}
@@ -146,7 +189,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	seen, more := []check.Finding{}, [2][]check.Finding{}
+	seen, more := []check.Finding{}, [4][]check.Finding{}
 	asked := []func(context.Context) error{func(context.Context) error {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
@@ -164,16 +207,18 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	}
 	if first.broke == nil && from == nil {
 		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
+		ask(1, func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
+		ask(2, func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
-		ask(1, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
+		ask(3, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
 	}
-	say("the game without learning, a run that is interrupted, shared brains")
+	say("the game without learning, a run that is interrupted, one on more cores and at its own size, shared brains")
 	if err := cores.All(ctx, asked...); err != nil {
 		return nil, err
 	}
-	r.Add(slices.Concat(seen, more[0], more[1])...)
+	r.Add(slices.Concat(seen, more[0], more[1], more[2], more[3])...)
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
 }
@@ -224,6 +269,7 @@ type session struct {
 	closely      bool // examine, not only count returns
 	from         *checkpoint
 	loaded       bool // it goes on from a checkpoint
+	large        bool // one window is looked at, at the run's own size
 	taps         []*tap
 	replay       *checks.Replay
 	unruled      error          // why the game's rules are not known a second time

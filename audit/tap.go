@@ -94,13 +94,24 @@ func (p *tap) alike(o *tap) bool {
 	return names == nil || names[p.agents[0]] == names[o.agents[0]]
 }
 
-// heldAt says whether a window's update is held against its definition: the first
-// that has rows of the mind's own from probeAt on, and one later, by when schedules
-// have moved and the optimiser has a past.
+// heldAt says whether a window's update is held against its definition: the first that has rows of the mind's own from probeAt
+// on, and one later, by when schedules have moved and the optimiser has a past. Between them minds take turns at windows where
+// something that is done every so often is likely to be done.
 func (p *tap) heldAt() bool {
-	late, n := 2*p.u.total/3, len(p.update.Held)
-	return p.u.window >= probeAt && (n == 0 || p.u.window >= late && n == 1)
+	now, late, last := p.u.window, 2*p.u.total/3, p.update.Last()
+	switch {
+	case p.u.large:
+		return p.i == 0 && last == 0
+	case now < probeAt:
+		return false
+	case last == 0 || last < late && now >= late:
+		return true
+	}
+	return slices.Contains(often, now) && now%len(p.u.taps) == p.i && p.params != nil
 }
+
+// often are windows after so many of which, or one later, periodic things happen.
+var often = []int{8, 9, 10, 11, 16, 17, 20, 21, 25, 26, 32, 33, 50, 51, 64, 65}
 
 // readsWeights reports whether the mind learns from the weights of others of its kind.
 func (p *tap) readsWeights() bool {
@@ -146,7 +157,7 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	}
 	_, saves := learner.As[learner.Saver](p.Mind)
 	again := w.Imagined != nil && w.Imagined.Again // the network has moved since it played the window
-	if p.u.window == probeAt && saves && !again {
+	if p.u.window == probeAt && saves && !again && !p.u.large {
 		played := *w
 		played.Imagined = nil // the experiments are made on played rows alone
 		src, err := probe.Ask(p.Mind, p.params, &played, p.u.spec)

@@ -53,6 +53,14 @@ type Learner struct {
 	moves  map[string]bool // layers that the definition moved in a window that was held against it
 }
 
+// Last is the last window whose update was held; 0: none was.
+func (p *Learner) Last() int {
+	if len(p.Held) == 0 {
+		return 0
+	}
+	return p.Held[len(p.Held)-1].window
+}
+
 // Lifeless reports whether a layer does not move because it cannot: by the definition of the
 // update no gradient reaches it either.
 func (p *Learner) Lifeless(layer string) bool { return p.moves != nil && !p.moves[layer] }

@@ -37,12 +37,12 @@ func Resumed(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, erro
 	const next = "Save and Load of the module that is named, and of what it plays on: all that changes from window to window must come back"
 	var whole, first, second *resumer
 	err := cores.All(ctx, func(ctx context.Context) (err error) {
-		if whole, err = newResumer(s, seed); err != nil {
+		if whole, err = newResumer(s, seed, 1); err != nil {
 			return err
 		}
 		return whole.to(ctx, last)
 	}, func(ctx context.Context) (err error) {
-		if first, err = newResumer(s, seed); err != nil {
+		if first, err = newResumer(s, seed, 1); err != nil {
 			return err
 		}
 		if err := first.to(ctx, half); err != nil {
@@ -52,7 +52,7 @@ func Resumed(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, erro
 		if err != nil {
 			return err
 		}
-		if second, err = newResumer(s, seed); err != nil {
+		if second, err = newResumer(s, seed, 1); err != nil {
 			return err
 		}
 		if err := second.loop.Load(body); err != nil {
@@ -64,25 +64,12 @@ func Resumed(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, erro
 	if err != nil || f.Status == check.Fault {
 		return f, err
 	}
-	rows, logged := whole.rows[first.logged():], second.rows
+	rows := whole.rows[first.logged():]
 	f.Rows = len(rows)
-	var odd []string
-	for i, want := range rows {
-		if i >= len(logged) || logged[i] != want {
-			odd = append(odd, fmt.Sprintf("%s of agent %d", want.Name, want.Agent))
-		}
-	}
-	a, err1 := whole.loop.Save()
-	b, err2 := second.loop.Save()
-	if err := errors.Join(err1, err2); err != nil {
+	odd, lost, err := whole.unlike(second, rows)
+	if err != nil {
 		return f, err
 	}
-	x, err1 := safetensors.Parse(a)
-	y, err2 := safetensors.Parse(b)
-	if err := errors.Join(err1, err2); err != nil {
-		return f, err
-	}
-	lost := Unlike(x, y)
 	f.Says = fmt.Sprintf("A run that is saved after %d windows, ended and loaded logs the same %d numbers and ends in the same checkpoint.",
 		half, f.Rows)
 	if len(lost) == 0 && len(odd) > 0 {
@@ -96,14 +83,78 @@ func Resumed(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, erro
 	return f, nil
 }
 
+// Cores asks whether a run comes to the same numbers on two and on three cores as on one, for two windows with as many envs
+// as it has.
+func Cores(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error) {
+	f := check.Finding{
+		Step: 2, Check: "the same on any number of cores", Module: "rollout", Unit: "numbers and tensors that differ",
+	}
+	s.Train.Save = max(s.Train.Steps, 1)
+	var one *resumer
+	for workers := 1; workers <= 3; workers++ {
+		r, err := newResumer(s, seed, workers)
+		if err == nil {
+			err = r.to(ctx, s.Train.Warm.Windows+2)
+		}
+		if err != nil {
+			return f, err
+		}
+		if one == nil {
+			one = r
+			f.Rows = len(one.rows)
+			f.Says = fmt.Sprintf("With %d envs two windows log the same %d numbers and end in the same checkpoint on one, two and three cores.",
+				s.Train.Envs, f.Rows)
+			continue
+		}
+		odd, lost, err := one.unlike(r, one.rows)
+		if err != nil {
+			return f, err
+		}
+		if n := len(odd) + len(lost); n > 0 {
+			played := slices.IndexFunc(odd, func(name string) bool { return strings.HasPrefix(name, "return") || strings.HasPrefix(name, "length") })
+			next := "what workers share while they play: streams, buffers and scratch of envs that another worker has"
+			if played < 0 && len(lost) > 0 {
+				f.Module, next = "ppo", "sums over shards: as many parts and the same order, however many cores there are"
+			} else if len(lost) == 0 {
+				f.Module, next = "logging", "what is summed for the log, and in which order"
+			}
+			what := slices.Compact(append(slices.Clone(lost), odd...))
+			f.Accuse(check.Fault, float64(n), fmt.Sprintf("On %d cores the run is another one than on one, with %d envs: %d logged numbers and %d "+
+				"tensors differ, such as %s.", workers, s.Train.Envs, len(odd), len(lost), strings.Join(what[:min(3, len(what))], ", ")), next)
+			return f, nil
+		}
+	}
+	return f, nil
+}
+
 // resumer is a run that can be taken window by window.
 type resumer struct {
 	loop *train.SelfPlay
 	rows []runlog.Row
 }
 
-func newResumer(s spec.Spec, seed uint64) (*resumer, error) {
-	parts, err := s.Parts(seed, spec.Machine{Workers: 1})
+// unlike returns which of these numbers another run logs otherwise, and which tensors it ends in that are not the same.
+func (r *resumer) unlike(other *resumer, rows []runlog.Row) (odd, lost []string, err error) {
+	for i, want := range rows {
+		if i >= len(other.rows) || other.rows[i] != want {
+			odd = append(odd, fmt.Sprintf("%s of agent %d", want.Name, want.Agent))
+		}
+	}
+	var files [2]*safetensors.File
+	for i, x := range []*resumer{r, other} {
+		body, err := x.loop.Save()
+		if err != nil {
+			return nil, nil, err
+		}
+		if files[i], err = safetensors.Parse(body); err != nil {
+			return nil, nil, err
+		}
+	}
+	return odd, Unlike(files[0], files[1]), nil
+}
+
+func newResumer(s spec.Spec, seed uint64, workers int) (*resumer, error) {
+	parts, err := s.Parts(seed, spec.Machine{Workers: workers})
 	if err != nil {
 		return nil, err
 	}
