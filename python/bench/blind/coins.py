@@ -9,7 +9,7 @@ import hop_marl as hop
 SLIPS = {
     "half-of-the-parameters": "the actor's optimiser does not hold its last layer",
     "returns-of-normalised": "advantages are normalised before returns are made of them",
-    "observations-not-copied": "the buffer holds the env's own memory",
+    "observations-not-copied": "the buffer holds one tensor many times, which every step fills anew",
     "one-network-by-mistake": "[Actor()] * 2",
 }
 
@@ -41,11 +41,13 @@ def main(out, slip="", seed=1):
     for i, a in enumerate(names):
         rec.learner(a, actors[i], pi_opts[i])
         rec.learner(a, critics[i], v_opts[i])
-    keep = (lambda x: x) if slip == "observations-not-copied" else np.copy
+    seen = torch.zeros(copies * n, n_obs)
     for _ in range(8):
         O, M, A, L, R, D, Y = [], [], [], [], [], [], []
         for _ in range(T):
-            O.append(torch.from_numpy(keep(obs))); M.append(torch.from_numpy(np.copy(infos["action_mask"])))
+            seen.copy_(torch.from_numpy(obs))
+            O.append(seen if slip == "observations-not-copied" else seen.clone())
+            M.append(torch.from_numpy(np.copy(infos["action_mask"])))
             Y.append(np.copy(infos["alive"]).astype(bool))
             act, lp = np.zeros(copies * n, np.int64), np.zeros(copies * n, np.float32)
             with torch.no_grad():
