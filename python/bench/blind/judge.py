@@ -14,7 +14,7 @@ import warnings
 import torch
 
 torch.set_num_threads(1)
-LOOPS = ["hunters", "plough", "solo", "pantry", "coins", "taggers"]
+LOOPS = ["hunters", "plough", "solo", "pantry", "coins", "taggers", "rounds"]
 
 
 def audit(hop, npz):
