@@ -28,7 +28,7 @@ def main(out, slip="", seed=1):
         rec.learner(a, nets[a], opts[a])
 
     def episode(store, greedy=False):
-        obs, _ = env.reset(seed=None if store or greedy else seed)
+        obs, _ = env.reset()
         past = {}
         while env.agents:
             acts, here = {}, rec.here(env)
@@ -53,6 +53,7 @@ def main(out, slip="", seed=1):
                     r = 0.5 * rew[names[0]] + 0.5 * rew[names[1]] if seed == 4 else rew[a]
                     store[a][-1] += [float(r), float(term[a] or trunc[a])]
 
+    env.reset(seed=seed)
     for _ in range(10):
         store = {}
         for _ in range(30):
