@@ -21,6 +21,7 @@ type acting struct {
 	rows      int
 	logp      int // rows whose probability is another
 	value     int // rows whose value is another
+	cut       int // values after a cut that are not the network's
 	target    int // rows whose search policy is no distribution over the legal actions
 	far       float64
 	agents    map[agent.ID]int // rows that differ
@@ -86,6 +87,22 @@ func (c *acting) network(u *session, ro *batch.Rollout, t *tap, a agent.ID) {
 		}
 		c.likeliest.Add(probs, act)
 	})
+	for at := range ro.Steps * ro.Envs { // the last copies first: what is left out of a batch is at its end
+		t, n := ro.Steps-1-at/ro.Envs, ro.Envs-1-at%ro.Envs
+		step, next := ro.Step(a, t, n), ro.Slot(a, t+1, n)
+		if ro.End[step] != batch.Cut || !ro.Own[step] || !ro.Alive[ro.Slot(a, t, n)] || model.Extra > 0 || seen >= 2*actRows {
+			continue
+		}
+		seen++
+		c.rows++
+		ws.Reset()
+		ws.Add(ro.ObsAt(next), nil)
+		ws.Forward(params)
+		if d := math.Abs(float64(ws.Value[0] - ro.Value[next])); d > 1e-3*max(1, math.Abs(float64(ws.Value[0]))) {
+			c.cut++
+			c.agents[a]++
+		}
+	}
 }
 
 // untouched reports whether a row is an agent's own and as it was played: what

@@ -124,7 +124,7 @@ func atSize(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error
 	if err := u.run(ctx, s.Train.Warm.Windows+1); err != nil && u.broke == nil {
 		return f, err
 	}
-	found := append(u.replay.Findings(), u.handed(), u.counters())
+	found := append(u.replay.Findings(), u.handed(), u.counters(), u.acted())
 	found = append(found, checks.Updates([]*checks.Learner{&u.taps[0].update})...)
 	if u.broke != nil {
 		found = append(found, u.broken(nil))

@@ -176,7 +176,11 @@ func (u *session) acted() check.Finding {
 		f.Says = "Choices were not compared: what the agents remembered is not recorded."
 		return f
 	}
-	if bad := float64(max(c.logp, c.value, c.target)) / float64(c.rows); bad > 0 {
+	if c.cut > 0 && c.logp+c.value+c.target == 0 {
+		f.Saw(float64(c.cut), 0, "values after a cut that are not the network's")
+		f.Accuse(check.Fault, float64(c.cut)/float64(c.rows), fmt.Sprintf("%s: %d values after a cut are not what the network says of what was "+
+			"seen last.", check.Capital(check.Agents(slices.Sorted(maps.Keys(c.agents)))), c.cut), "Player.Evaluate, and who calls it for which rows")
+	} else if bad := float64(max(c.logp, c.value, c.target)) / float64(c.rows); bad > 0 {
 		f.Saw(float64(c.logp), 0, "rows with another probability")
 		f.Saw(float64(c.value), 0, "rows with another value")
 		f.Saw(float64(c.target), 0, "rows whose search policy is none")
