@@ -34,6 +34,7 @@ type adapting struct {
 	split   []string      // the strangers that say how they act and remember nothing; nil: none are met
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
+	lived   func()        // counts what is done: a seed's lives, and the references of a meeting
 
 	reading sync.Mutex
 	people  map[string]eval.Member // by their names
@@ -74,11 +75,16 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	}
 	c.forAll(g.Spec().Seats - 1)
 	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
-	count, end := c.Counting("meetings")
+	count, end := c.Counting("lives and references")
 	defer end()
 	c.share(rows)
 	cells := make([][]*adapted.Row, len(c.teams))
-	var met atomic.Int64
+	var lived atomic.Int64
+	all := 0
+	for _, r := range rows {
+		all += len(c.teams) * (len(r.seeds) + 1)
+	}
+	c.lived = func() { count(int(lived.Add(1)), all) }
 	err = together(ctx, len(c.teams), func(ctx context.Context, i int) error {
 		m, err := c.meeting(ctx, g, about, c.teams[i], true)
 		if err != nil {
@@ -90,7 +96,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 				return err
 			}
 			cells[i] = append(cells[i], res)
-			count(int(met.Add(1)), len(c.teams)*len(rows))
+			c.lived()
 		}
 		return nil
 	})

@@ -173,7 +173,9 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 	out.Watch = c.watch(m, r)
 	all := make([]*livedSeed, len(r.seeds))
 	err := together(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		all[i], err = c.sample(ctx, m, r, i, r.seeds[i])
+		if all[i], err = c.sample(ctx, m, r, i, r.seeds[i]); err == nil {
+			c.lived()
+		}
 		return err
 	})
 	if err != nil {

@@ -99,6 +99,7 @@ type theatreView struct {
 	Steps     []int64
 	Seats     []seatChoice
 	Seed      string
+	Before    string
 	Human     int
 	Example   string // a text of the game's language; "": it has none
 	Session   string
@@ -119,7 +120,7 @@ const mostRuns = 300
 // form gathers what can be chosen. joins says that a person is to sit somewhere.
 func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, replay.Ask, error) {
 	q := replay.Said(r.URL.Query())
-	d := &theatreView{Games: s.c.Lab.Reg.PlainGames(), At: q.Get("at"), Seed: q.Get("seed"), Human: -1}
+	d := &theatreView{Games: s.c.Lab.Reg.PlainGames(), At: q.Get("at"), Seed: q.Get("seed"), Before: cmp.Or(q.Get("before"), "0"), Human: -1}
 	rows := s.shelf.Now().Rows
 	for _, row := range rows {
 		for _, seed := range row.Seeds {
@@ -224,7 +225,7 @@ func (s *Server) form(r *http.Request, v *view, joins bool) (*theatreView, repla
 // plainQuery is an address without what is the page's own.
 func plainQuery(q url.Values) url.Values {
 	out := url.Values{}
-	for _, key := range []string{"run", "at", "game", "set", "team", "seed", "seat", "moves"} {
+	for _, key := range []string{"run", "at", "game", "set", "team", "seed", "before", "seat", "moves"} {
 		if v := q[key]; len(v) > 0 && v[0] != "" {
 			out[key] = v
 		}

@@ -57,6 +57,9 @@ func NewEpisode(o Options) (*Episode, error) {
 	return &Episode{e}, nil
 }
 
+// Next starts the episode of a seed after one that is over, with the same players: they remember.
+func (p *Episode) Next(seed uint64) error { return p.e.reset(seed) }
+
 // Close ends what still waits for the person.
 func (p *Episode) Close() {
 	if p.e.team != nil {

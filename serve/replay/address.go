@@ -24,7 +24,10 @@ func bad(format string, args ...any) error { return Unreadable{fmt.Errorf(format
 // Finder returns the runs of a name: itself or its seeds, and their folders.
 type Finder func(name string) (names, dirs []string, err error)
 
-// Read reads what an address asks to be played: run and at, or game and set; team, seed, and
+// mostBefore is how many episodes may be played before the one that is shown.
+const mostBefore = 60
+
+// Read reads what an address asks to be played: run and at, or game and set; team, seed, before, and
 // seat with moves where a person plays. The rest is the page's own.
 func Read(q url.Values, find Finder) (a Ask, err error) {
 	a.Human = play.NoHuman
@@ -46,12 +49,20 @@ func Read(q url.Values, find Finder) (a Ask, err error) {
 	} else {
 		a.Seed = 1
 	}
+	if text := q.Get("before"); text != "" {
+		if a.Before, err = strconv.Atoi(text); err != nil || a.Before < 0 || a.Before > mostBefore {
+			return a, bad("%.40q episodes before: want a whole number from 0 to %d", text, mostBefore)
+		}
+	}
 	if text := q.Get("seat"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > 1000 {
 			return a, bad("the seat %.40q is not a number from 0 on", text)
 		}
 		a.Human = game.Seat(n)
+		if a.Before > 0 {
+			return a, bad("%d episodes before: a person plays from the first one on", a.Before)
+		}
 	}
 	if text := q.Get("moves"); text != "" {
 		parts := strings.Split(text, ".")

@@ -29,6 +29,8 @@ type Ask struct {
 	Set  []string // its parameters, such as game.size=8
 	Team []Member // [Seats] none: the run's own, or bots at random
 	Seed uint64
+	// Before is how many episodes of the life were played before the one that is shown, the first with Seed.
+	Before int
 
 	// Human is the seat that a person plays, or play.NoHuman. Moves is what the person did, for
 	// an episode that has been played.

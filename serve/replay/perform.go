@@ -28,6 +28,14 @@ func (t *Theatre) play(ctx context.Context, a Ask, send emitter) error {
 		return err
 	}
 	defer ep.Close()
+	for i := range a.Before {
+		if err := wholeEpisode(ctx, ep); err != nil {
+			return err
+		}
+		if err := ep.Next(a.Seed + uint64(i) + 1); err != nil {
+			return err
+		}
+	}
 	worlds := sc.worlds()
 	if err := send.send("head", sc.head(a, ep.Frame(), worlds)); err != nil {
 		return err
@@ -88,6 +96,19 @@ func (t *Theatre) play(ctx context.Context, a Ask, send emitter) error {
 		return err
 	}
 	return send.send("end", struct{}{})
+}
+
+// wholeEpisode plays an episode that nobody looks at.
+func wholeEpisode(ctx context.Context, ep *play.Episode) error {
+	for !ep.Frame().Over {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := ep.Step(game.NoAction); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // guarded gets a team ready; what goes wrong inside a mind there is an error.

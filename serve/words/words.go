@@ -277,6 +277,8 @@ var Table = map[string][2]string{
 		"用文字代替上面的选择；hop strangers words 列出可用的词。",
 	},
 	"theatre.seed":           {"Seed", "种子"},
+	"theatre.before":         {"Episodes before", "之前的局数"},
+	"theatre.before.note":    {"So many episodes among the same co-players are played first, unseen: agents remember them", "先与同样的同局者玩这么多局，不显示：智能体会记住"},
 	"theatre.asking":         {"Who plays what", "谁在玩什么"},
 	"theatre.show":           {"Show", "展示"},
 	"theatre.group.run":      {"This run", "本次运行"},
