@@ -170,7 +170,8 @@ func hunt(names ...string) Ask {
 // same seed, and of a later episode among co-players who remember.
 func TestEpisodesAreThoseOfHopPlay(t *testing.T) {
 	th := open(t, Config{})
-	for before, names := range [][]string{{"ns", "nh", "random", "nh"}, {"plan-infer", "ns", "nh", "random"}, {"random", "quits(ns,nh,1)", "ns", "nh"}} {
+	for before, names := range [][]string{{"ns", "nh", "random", "nh"}, {"plan-infer", "ns", "nh", "random"},
+		{"random", "quits(ns,nh,1)", "ns", "nh"}} {
 		g, _, err := th.c.Lab.NewGame("staghunt", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +181,8 @@ func TestEpisodesAreThoseOfHopPlay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		o := play.Options{Game: g, Team: names, Seed: 3, Human: play.NoHuman, Label: game.Label(g), Out: &out, Plain: true, MaxEpisodes: before + 1}
+		o := play.Options{Game: g, Team: names, Seed: 3, Human: play.NoHuman, Label: game.Label(g), Out: &out, Plain: true,
+			MaxEpisodes: before + 1}
 		if names[0] == "plan-infer" { // as cli.playCmd makes it
 			players := make([]rollout.Player, len(members))
 			for s, m := range members {

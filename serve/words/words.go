@@ -278,7 +278,7 @@ var Table = map[string][2]string{
 	},
 	"theatre.seed":           {"Seed", "种子"},
 	"theatre.before":         {"Episodes before", "之前的局数"},
-	"theatre.before.note":    {"So many episodes among the same co-players are played first, unseen: agents remember them", "先与同样的同局者玩这么多局，不显示：智能体会记住"},
+	"theatre.before.note":    {"So many are played first, unseen, among the same co-players; agents remember", "先与同样的同局者玩这么多局，不显示：智能体会记住"},
 	"theatre.asking":         {"Who plays what", "谁在玩什么"},
 	"theatre.show":           {"Show", "展示"},
 	"theatre.group.run":      {"This run", "本次运行"},
