@@ -178,8 +178,9 @@ func (u *session) acted() check.Finding {
 	}
 	if c.cut > 0 && c.logp+c.value+c.target == 0 {
 		f.Saw(float64(c.cut), 0, "values after a cut that are not the network's")
-		f.Accuse(check.Fault, float64(c.cut)/float64(c.rows), fmt.Sprintf("%s: %d values after a cut are not what the network says of what was "+
-			"seen last.", check.Capital(check.Agents(slices.Sorted(maps.Keys(c.agents)))), c.cut), "Player.Evaluate, and for which rows it is called")
+		f.Accuse(check.Fault, float64(c.cut)/float64(c.rows), fmt.Sprintf("%s: %d values after a cut are not what the network says of "+
+			"what was seen last.", check.Capital(check.Agents(slices.Sorted(maps.Keys(c.agents)))), c.cut),
+			"Player.Evaluate, and for which rows it is called")
 	} else if bad := float64(max(c.logp, c.value, c.target)) / float64(c.rows); bad > 0 {
 		f.Saw(float64(c.logp), 0, "rows with another probability")
 		f.Saw(float64(c.value), 0, "rows with another value")

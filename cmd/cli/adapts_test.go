@@ -49,8 +49,8 @@ func (a adapts) page() string {
 		}
 	}
 	fmt.Fprintf(&b, "\n## Co-players who change within a life\n\n`hop adapt hop+ --vs A,A,A --then B,B,B --at-episode 10 --lives 2 "+
-		"--seeds 1-5 --steps 1500 --last 400 --set game.stags=2`, neighbours in the alphabet of fifteen strangers of the test split: episodes until the "+
-		"mean of three in a row is at least 90 %% of the best response's. Wanted: at most 5. So it is in %d of %d.\n\n"+
+		"--seeds 1-5 --steps 1500 --last 400 --set game.stags=2`, neighbours in the alphabet of fifteen strangers of the test split: episodes "+
+		"until the mean of three in a row is at least 90 %% of the best response's. Wanted: at most 5. So it is in %d of %d.\n\n"+
 		"| first | then | episodes |\n|---|---|---|\n", in5, len(a.Then))
 	for _, t := range a.Then {
 		after := fmt.Sprint(t.After)
