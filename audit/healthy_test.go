@@ -39,6 +39,8 @@ var healthy = []struct {
 	{"ppo-matrix", 10, nil},
 	{"ppo-matrix", 11, []string{"game.matrix=rps"}},
 	{"lola-matrix", 12, nil},
+	{"aa-ipd", 27, nil},
+	{"aa-coin", 28, []string{"train.brains=[0,0]", "train.standins.share=0.3", "train.standins.who=[any]"}},
 	{"ppo-cartpole", 13, nil},
 	{"ppo-imagine-4x4", 14, nil},
 	{"hop-4x4", 15, nil},

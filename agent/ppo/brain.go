@@ -27,6 +27,8 @@ type Brain struct {
 
 	// What the window under way comes to.
 	rewards, adv, ret []float32 // [agents of this brain][T][N]
+	theirs            []float32 // [T][N] the others' advantages, to align with
+	scratch           []float32 // [3][T][N]
 	rows              rows
 	x                 f32.Sparse // all rows, encoded
 	order             []int      // of a pass
@@ -122,12 +124,16 @@ func (b *Brain) Agents() []agent.ID { return b.agents }
 // Counts returns the counters.
 func (b *Brain) Counts() learner.Counts { return b.counts }
 
-// Reads declares what it learns from others' rows: what a team earns together.
+// Reads declares what it learns from others' rows: what a team earns together, or what they gained
+// and expected.
 func (b *Brain) Reads(w *learner.Window) learner.Reads {
-	if w.Rewards.Prosocial == 0 {
-		return learner.Reads{}
+	switch {
+	case b.cfg.Align > 0:
+		return learner.Reads{Why: "the others' advantages", Reward: true, Value: true, Reached: w.Rewards.Weighed()}
+	case w.Rewards.Prosocial != 0:
+		return learner.Reads{Why: "the team's rewards", Reward: true, Reached: w.Rewards.Weighed()}
 	}
-	return learner.Reads{Why: "the team's rewards", Reward: true, Reached: w.Rewards.Weighed()}
+	return learner.Reads{}
 }
 
 // Skip counts a window that there was nothing to learn from.

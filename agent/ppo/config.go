@@ -27,6 +27,7 @@ type Config struct {
 	AdamEps     float64 `yaml:"adam_eps" doc:"Adam's epsilon" range:"0<.."`
 	SeqLen      int     `yaml:"seq_len" doc:"steps an LSTM is trained through at a time" unit:"steps" range:"1..1000"`
 	Prosocial   float64 `yaml:"prosocial" doc:"share of the team's mean reward in one's own: 0 selfish, 1 team; below 0 what the others earn counts against one" range:"-4..1"`
+	Align       float64 `yaml:"align" doc:"Advantage Alignment's beta: weight of the others' advantages, each times one's own of the steps before; 0: none" range:"0.."`
 	ProsocEnd   float64 `yaml:"prosocial_end" doc:"the share at the end of the run; -1: as prosocial" range:"-1..1"`
 }
 

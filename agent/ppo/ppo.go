@@ -92,6 +92,9 @@ func (b *Brain) gather(ro *batch.Rollout, u *Update) {
 		} else {
 			Advantages(adv, ret, ro, a, rewards, float32(b.cfg.Gamma), float32(b.cfg.Lambda))
 		}
+		if b.cfg.Align > 0 {
+			b.align(adv, ro, u.Rewards, a)
+		}
 		b.collect(ro, u, a, lo)
 	}
 	if u.Adv != nil {
@@ -135,6 +138,45 @@ func Advantages(adv, ret []float32, ro *batch.Rollout, a agent.ID, rewards []flo
 				delta += gamma * ro.Value[next+e]
 			}
 			adv[i], ret[i] = delta, delta+v
+		}
+	}
+}
+
+// align makes of agent a's advantages, adv [T][N], those of Advantage Alignment (Duque et al. 2025):
+//
+//	A*_t = A_t + beta gamma (sum_{k < t} gamma^(t-k) A_k) sum_j A^j_t
+//
+// over the other agents j, at steps that their own policies played: who does not learn answers to no
+// gradient. Sums start at the window where an episode began in an earlier one. With A* for A, PPO's
+// loss is the paper's proximal form. Returns stay those of the agent's own rewards.
+func (b *Brain) align(adv []float32, ro *batch.Rollout, r learner.Rewards, a agent.ID) {
+	size, n := ro.Steps*ro.Envs, ro.Envs
+	gamma := float32(b.cfg.Gamma)
+	b.theirs, b.scratch = sized(b.theirs, size), sized(b.scratch, 3*size)
+	rewards, other, ret := b.scratch[:size], b.scratch[size:2*size], b.scratch[2*size:]
+	clear(b.theirs)
+	for j := range agent.ID(ro.Agents) {
+		if j == a {
+			continue
+		}
+		r.Apply(rewards, ro, j)
+		Advantages(other, ret, ro, j, rewards, gamma, float32(b.cfg.Lambda))
+		for i, own := range ro.Own[ro.Step(j, 0, 0):][:size] {
+			if own {
+				b.theirs[i] += other[i]
+			}
+		}
+	}
+	for e := range n {
+		before := float32(0)
+		for t := range ro.Steps {
+			if ro.Start[ro.Moment(t, e)] {
+				before = 0
+			}
+			i := t*n + e
+			own := adv[i]
+			adv[i] += float32(b.cfg.Align) * gamma * before * b.theirs[i]
+			before = gamma * (before + own)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/train/spec/spectest"
 )
 
 // lifetimes draws a rollout with exits, cuts and dead rows, as rollout makes them.
@@ -382,4 +383,11 @@ func TestFrozenLSTMPlaysAndRemembers(t *testing.T) {
 	if err := b.UnmarshalBinary(saved[1:]); err == nil {
 		t.Error("a cut memory was accepted")
 	}
+}
+
+// Aligned learners read each other's rows, and keep what every run promises: equal bytes for any number of workers,
+// and when they are stopped and resumed.
+func TestAlignedRunsKeepTheirPromises(t *testing.T) {
+	text := "ppo: {align: 1}\n" + spectest.Small("  standins: {share: 0.2, who: [ns]}\n")
+	spectest.Promises(t, spectest.With(t, text, "train.steps=4000"), 3)
 }

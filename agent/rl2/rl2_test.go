@@ -38,6 +38,7 @@ func TestRunsKeepTheirPromises(t *testing.T) { spectest.Promises(t, promises, 3)
 func TestWhatCannotWorkIsRefused(t *testing.T) {
 	spectest.Refused(t, "above 0, such as 64, because mind is rl2", promises, "actor.lstm=0")
 	spectest.Refused(t, "rl2.episodes", promises, "rl2.episodes=0")
+	spectest.Refused(t, "ppo.align", promises, "ppo.align=1")
 	spectest.Refused(t, "imagine.on", promises, "imagine.on=true")
 	spectest.Refused(t, "no past selves", promises, "train.standins.who=[ns,past]")
 }

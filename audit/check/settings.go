@@ -22,7 +22,7 @@ func ActorOf(c actor.Config, in actor.Input) reference.Actor {
 
 func ppoOf(c ppo.Config) reference.PPO {
 	return reference.PPO{LR: c.LR, LREnd: c.LREnd, Entropy: c.Entropy, EntropyEnd: c.EntropyEnd, Gamma: c.Gamma, Lambda: c.Lambda,
-		Clip: c.Clip, ValueCoef: c.ValueCoef, MaxGrad: c.MaxGrad, TargetKL: c.TargetKL, AdamEps: c.AdamEps, Epochs: c.Epochs,
+		Align: c.Align, Clip: c.Clip, ValueCoef: c.ValueCoef, MaxGrad: c.MaxGrad, TargetKL: c.TargetKL, AdamEps: c.AdamEps, Epochs: c.Epochs,
 		Minibatch: c.Minibatch, SeqLen: c.SeqLen, NormAdv: c.NormAdv, ClipValue: c.ClipValue}
 }
 

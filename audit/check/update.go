@@ -567,6 +567,10 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", NoValue: true}, "ppo.Brain.imitate"},
 			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", NoPolicy: true}, "ppo.Brain.imitate"})
 	}
+	if o.Align > 0 {
+		list = append(list, conf("advantages that are not aligned with the others'", "ppo.Brain.align", func(c *reference.PPO) { c.Align = 0 }),
+			conf("an alignment discounted once too little", "ppo.Brain.align", func(c *reference.PPO) { c.Align /= c.Gamma }))
+	}
 	return append(list, conf("advantages that are not normalised", rows, func(c *reference.PPO) { c.NormAdv = !c.NormAdv }),
 		conf("no clipping of the ratio", loss, func(c *reference.PPO) { c.Clip = 1e9 }),
 		conf("an entropy bonus that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.EntropyEnd = -1 }),

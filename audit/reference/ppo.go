@@ -228,6 +228,9 @@ func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 			earned[i] += more
 		}
 		adv, ret := advantages(ro, a, earned, o.Gamma, o.Lambda, o.Slip.Advantage)
+		if o.Align > 0 {
+			adv = aligned(ro, a, adv, o.PPO, rewards, o.Slip.Advantage)
+		}
 		for i, more := range o.Adv {
 			adv[i] += more
 		}

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
@@ -121,6 +122,34 @@ func advantages(ro *batch.Rollout, a agent.ID, earned []float64, gamma, lambda f
 		ret[i] = adv[i] + s.Value
 	}
 	return adv, ret
+}
+
+// Aligned returns the advantages of agent a by Advantage Alignment (Duque et al. 2025), [T][N].
+func (w *Window) Aligned(a agent.ID, c PPO) []float64 {
+	adv, _ := w.Advantages(a, c)
+	return aligned(w.Rollout, a, adv, c, w.Rewards, nil)
+}
+
+// aligned adds to each advantage, for every other agent that played by its own policy there, its
+// advantage times the discounted sum of one's own of the episode's earlier steps that the window shows.
+func aligned(ro *batch.Rollout, a agent.ID, adv []float64, c PPO, rewards Rewards, slip *AdvantageSlip) []float64 {
+	out := slices.Clone(adv)
+	for j := range agent.ID(ro.Agents) {
+		if j == a {
+			continue
+		}
+		theirs, _ := advantages(ro, j, earned(ro, j, rewards), c.Gamma, c.Lambda, slip)
+		for i := range out {
+			t, n := i/ro.Envs, i%ro.Envs
+			if !ro.Own[ro.Step(j, t, n)] {
+				continue
+			}
+			for k := t; k > 0 && !ro.Start[ro.Moment(k, n)]; k-- {
+				out[i] += c.Align * c.Gamma * math.Pow(c.Gamma, float64(t-k+1)) * adv[(k-1)*ro.Envs+n] * theirs[i]
+			}
+		}
+	}
+	return out
 }
 
 // standard scales x to mean 0 and deviation 1.

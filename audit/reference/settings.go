@@ -9,6 +9,7 @@ import "github.com/hop-marl/hop/game/batch"
 type PPO struct {
 	LR, LREnd, Entropy, EntropyEnd float64
 	Gamma, Lambda, Clip, ValueCoef float64
+	Align                          float64
 	MaxGrad, TargetKL, AdamEps     float64
 	Epochs, Minibatch, SeqLen      int
 	NormAdv, ClipValue             bool

@@ -15,11 +15,10 @@ func (st *State) seek(s game.Seat, all bool) (mask game.Mask) {
 	case here == st.coin:
 		mask[Take] = true
 	default:
-		size := int16(st.g.c.Size)
-		y, x := here/size, here%size
-		cy, cx := st.coin/size, st.coin%size
-		mask[grid.Up], mask[grid.Down] = cy < y, cy > y
-		mask[grid.Left], mask[grid.Right] = cx < x, cx > x
+		b := st.g.board
+		for move, to := range b.Next[here] {
+			mask[move] = to != grid.None && b.Manhattan(to, st.coin) < b.Manhattan(here, st.coin)
+		}
 	}
 	return mask
 }

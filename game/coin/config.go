@@ -8,22 +8,25 @@ import (
 	"github.com/hop-marl/hop/num/config"
 )
 
-// Config holds the parameters of the game. LOLA's own rules are Take "walk" and
-// Pause 0.
+// Config holds the parameters of the game. LOLA's own rules are Take "walk",
+// Pause 0 and Wrap.
 type Config struct {
 	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
 	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..4"`
-	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
+	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed, unless it is hidden" unit:"steps" range:"1..1000"`
 	View    int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	Pays    float64 `yaml:"pays" doc:"reward for taking a coin of any colour" range:"0.."`
 	Harm    float64 `yaml:"harm" doc:"what a coin's owner loses when another takes it" range:"0.."`
 	Take    string  `yaml:"take" doc:"a coin is taken by an action of its own, or by walking onto it as in LOLA" oneof:"action|walk"`
 	Pause   int     `yaml:"pause" doc:"steps played without a coin after one is taken" unit:"steps" range:"0..100"`
+	Wrap    bool    `yaml:"wrap" doc:"the board's edges meet: who leaves on one side comes in on the other, as in LOLA; a view does not reach across them"`
+	Hidden  bool    `yaml:"hidden" doc:"the horizon is a limit from outside that nobody sees: time is not observed and values bootstrap there"`
+	Memory  bool    `yaml:"memory" doc:"observe the last joint action, by which who took the last coin is seen for a step; if not, only where all are"`
 }
 
 // Default returns the 5x5 board with two agents and 100 steps.
 func Default() Config {
-	return Config{Size: 5, Agents: 2, Horizon: 100, Pays: 1, Harm: 2, Take: "action", Pause: 1}
+	return Config{Size: 5, Agents: 2, Horizon: 100, Pays: 1, Harm: 2, Take: "action", Pause: 1, Memory: true}
 }
 
 // Validate returns everything that is wrong with the parameters, joined.
@@ -65,7 +68,17 @@ func New(c Config) (*Game, error) {
 	}
 	obs := grid.Layout(c.Size, c.Agents, len(acts), grid.Numbered("coin", c.Agents)...) // coin0 is the observer's own
 	obs.Owned = c.Agents
-	return &Game{c: c, board: grid.New(c.Size, c.Size), actions: len(acts), spec: game.Spec{
+	if c.Hidden {
+		obs.Time = 0
+	}
+	if !c.Memory {
+		obs.Last = 0
+	}
+	board := grid.New(c.Size, c.Size)
+	if c.Wrap {
+		board = grid.Torus(c.Size, c.Size)
+	}
+	return &Game{c: c, board: board, actions: len(acts), spec: game.Spec{
 		Name: "coin", Kind: game.GeneralSum, Seats: c.Agents,
 		Actions:   acts,
 		Goals:     []string{"own", "other"},
@@ -93,10 +106,16 @@ func (g *Game) Bots() []game.BotInfo {
 	}
 }
 
-// Returns is what is known of two agents on the 5x5 board.
+// Returns is what is known of two agents on the 5x5 board and on LOLA's, which wraps.
 func Returns(c Config) []game.Return {
-	if c.Agents != 2 || c.Size != 5 || c.Horizon != 100 || c.Pays != 1 || c.Harm != 2 {
+	lola := c.Size == 3 && c.Wrap && c.Take == "walk" && c.Pause == 0
+	switch {
+	case c.Agents != 2 || c.Horizon != 100 || c.Pays != 1 || c.Harm != 2:
 		return nil
+	case lola:
+		return []game.Return{{Name: "own coins only", Value: 33.28}}
+	case c.Size == 5:
+		return []game.Return{{Name: "own coins only", Value: 9}}
 	}
-	return []game.Return{{Name: "own coins only", Value: 9}}
+	return nil
 }

@@ -3,11 +3,12 @@
 // paid 1, whatever its colour; if another than its owner takes it, the owner
 // loses 2. Taking every coin pays each agent and ruins all.
 //
-// Nobody leaves; an episode is as long as its horizon. Agents start on any cells
-// and share cells freely. Several may take a coin in one step: each is paid, and
-// the owner loses once if anyone else was among them. A new coin of a uniformly
-// drawn owner appears on a uniformly drawn cell without agents, once Pause steps
-// were played without a coin. No outcome depends on seat numbers.
+// Nobody leaves; an episode is as long as its horizon, which is a rule unless it
+// is hidden. Agents start on any cells and share cells freely. Several may take a
+// coin in one step: each is paid, and the owner loses once if anyone else was among
+// them. A new coin of a uniformly drawn owner appears on a uniformly drawn cell
+// without agents, once Pause steps were played without a coin. No outcome depends
+// on seat numbers.
 //
 // A state is one value and shares nothing but the game's constant board.
 package coin
@@ -36,8 +37,9 @@ type play struct {
 }
 
 var (
-	_ grid.State  = (*State)(nil)
-	_ game.Goaler = (*State)(nil)
+	_ grid.State   = (*State)(nil)
+	_ game.Goaler  = (*State)(nil)
+	_ game.Limited = (*State)(nil)
 )
 
 // Reset puts each agent on any cell and a coin on a cell without agents.
@@ -63,6 +65,9 @@ func (st *State) drop(r *rng.Rand) {
 
 // Reached returns whose coin the seat took in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
+
+// Cut reports whether the episode ended at a horizon that nobody sees.
+func (st *State) Cut() bool { return st.g.c.Hidden && st.Done }
 
 // Legal writes the seat's mask: open moves, stay, and take on the coin's cell.
 func (st *State) Legal(s game.Seat, dst []bool) {

@@ -69,12 +69,18 @@ type Board struct {
 	Moves   []uint8    // [H*W] bit k: move k is open
 	Blocks  []int16    // the blocked cells, in order
 	queue   []int16
+	wraps   bool // the edges meet
 }
 
 // New returns an open board.
-func New(h, w int) *Board {
+func New(h, w int) *Board { return newBoard(h, w, false) }
+
+// Torus returns an open board whose edges meet: who leaves on one side comes in on the other.
+func Torus(h, w int) *Board { return newBoard(h, w, true) }
+
+func newBoard(h, w int, wraps bool) *Board {
 	b := &Board{
-		H: h, W: w,
+		H: h, W: w, wraps: wraps,
 		Blocked: make([]bool, h*w), Next: make([][4]int16, h*w), Moves: make([]uint8, h*w),
 		Blocks: make([]int16, 0, h*w), queue: make([]int16, 0, h*w),
 	}
@@ -96,10 +102,10 @@ func (b *Board) Link() {
 			if b.Blocked[c] {
 				b.Blocks = append(b.Blocks, c)
 			} else {
-				b.open(&next, c, Up, y > 0, -b.W)
-				b.open(&next, c, Down, y < b.H-1, b.W)
-				b.open(&next, c, Left, x > 0, -1)
-				b.open(&next, c, Right, x < b.W-1, 1)
+				b.open(&next, c, Up, y-1, x)
+				b.open(&next, c, Down, y+1, x)
+				b.open(&next, c, Left, y, x-1)
+				b.open(&next, c, Right, y, x+1)
 			}
 			b.Next[c] = next
 			c++
@@ -107,8 +113,12 @@ func (b *Board) Link() {
 	}
 }
 
-func (b *Board) open(next *[4]int16, c int16, move int, inside bool, step int) {
-	if to := int(c) + step; inside && !b.Blocked[to] {
+// open lets a move lead from cell c to row y and column x, if nothing is in its way.
+func (b *Board) open(next *[4]int16, c int16, move, y, x int) {
+	if b.wraps {
+		y, x = (y+b.H)%b.H, (x+b.W)%b.W
+	}
+	if to := y*b.W + x; y >= 0 && y < b.H && x >= 0 && x < b.W && !b.Blocked[to] {
 		next[move] = int16(to)
 		b.Moves[c] |= 1 << move
 	}
@@ -152,7 +162,11 @@ func (b *Board) After(cell int16, action int) int16 {
 func (b *Board) Manhattan(from, to int16) int16 {
 	w := int16(b.W)
 	dy, dx := from/w-to/w, from%w-to%w
-	return max(dy, -dy) + max(dx, -dx)
+	dy, dx = max(dy, -dy), max(dx, -dx)
+	if b.wraps {
+		dy, dx = min(dy, int16(b.H)-dy), min(dx, w-dx)
+	}
+	return dy + dx
 }
 
 // Walk makes all moves at once, and keeps everybody's action as the last one.

@@ -6,9 +6,10 @@
 // games are symmetric: a seat's pay depends on its own action and the other's,
 // not on which seat it has.
 //
-// The number of rounds is a rule. A seat sees the last joint action, own action
-// first, and the time, each unless the config turns it off. The rules draw no
-// random numbers, neither in Step nor in Reset.
+// The number of rounds is a rule or, if it is hidden, a limit from outside that
+// nobody sees. A seat sees the last joint action, own action first, and the time,
+// each unless the config turns it off. The rules draw no random numbers, neither
+// in Step nor in Reset.
 package matrix
 
 import (
@@ -23,6 +24,7 @@ type Config struct {
 	Rounds int    `yaml:"rounds" doc:"an episode has this many rounds; 1 is the one-shot game" unit:"rounds" range:"1..100000"`
 	Memory bool   `yaml:"memory" doc:"observe the last joint action; if not, a constant 1 stands in its place"`
 	Time   bool   `yaml:"time" doc:"observe the time"`
+	Hidden bool   `yaml:"hidden" doc:"the last round is a limit from outside that nobody sees: values bootstrap there, so that not even who counts rounds has a last one to defect in; time is then not observed either"`
 }
 
 // Default returns ten rounds of the prisoner's dilemma, all of it observed.
@@ -56,7 +58,7 @@ func New(c Config) (*Game, error) {
 	if c.Memory {
 		obs.Features = 1 + n*n
 	}
-	if c.Time {
+	if c.Time && !c.Hidden {
 		obs.Time = 1
 	}
 	g.spec = game.Spec{

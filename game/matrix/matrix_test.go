@@ -27,6 +27,7 @@ func TestConforms(t *testing.T) {
 		{Matrix: "chicken", Rounds: 3},
 		{Matrix: "rps", Rounds: 1},
 		{Matrix: "rps", Rounds: 30, Memory: true, Time: true},
+		{Matrix: "pd", Rounds: 12, Memory: true, Hidden: true},
 	} {
 		t.Run(fmt.Sprintf("%s %d rounds memory %v time %v", c.Matrix, c.Rounds, c.Memory, c.Time), func(t *testing.T) {
 			gametest.Run(t, gametest.New(t, matrix.New, c))
@@ -240,8 +241,18 @@ func TestRoundsEndTheEpisode(t *testing.T) {
 	if !st.Over() || st.Alive(0) || st.Alive(1) {
 		t.Errorf("after 3 of 3 rounds: over %v, alive %v %v", st.Over(), st.Alive(0), st.Alive(1))
 	}
-	if _, ok := game.State(st).(game.Limited); ok {
+	if st.Cut() {
 		t.Error("the last round is a rule, not a limit from outside")
+	}
+	hidden := start(gametest.New(t, matrix.New, matrix.Config{Matrix: "pd", Rounds: 2, Memory: true, Hidden: true}))
+	for i := range 2 {
+		if hidden.Cut() {
+			t.Errorf("cut after %d of 2 rounds", i)
+		}
+		round(hidden, 0, 0)
+	}
+	if !hidden.Over() || !hidden.Cut() {
+		t.Error("the last round of a hidden horizon is a limit from outside, not a rule")
 	}
 }
 

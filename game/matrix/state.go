@@ -21,6 +21,7 @@ var (
 	_ game.State    = (*State)(nil)
 	_ game.Goaler   = (*State)(nil)
 	_ game.Permuter = (*State)(nil)
+	_ game.Limited  = (*State)(nil)
 )
 
 // Reset goes back to before the first round. It draws nothing.
@@ -42,6 +43,9 @@ func (st *State) Reached(s game.Seat) int {
 	}
 	return int(st.last[s])
 }
+
+// Cut reports whether the last round was a limit that nobody sees.
+func (st *State) Cut() bool { return st.g.c.Hidden && st.Over() }
 
 // Legal allows every action while there are rounds left.
 func (st *State) Legal(_ game.Seat, dst []bool) {

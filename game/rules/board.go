@@ -66,7 +66,10 @@ type ground struct {
 	features  int  // beyond one for each seat
 	traits    bool // each seat has a feature
 	actions   []string
-	has       int // number of walls' plane, or -1
+	has       int  // number of walls' plane, or -1
+	wraps     bool // the edges meet
+	hidden    bool // the horizon is a limit from outside that nobody sees
+	forgets   bool // the last joint action is not seen
 }
 
 // board follows a game on a board.
@@ -96,6 +99,12 @@ func (g *ground) spec(name string) game.Spec {
 	}
 	if g.egoThings {
 		l.Owned = g.n
+	}
+	if g.hidden {
+		l.Time = 0
+	}
+	if g.forgets {
+		l.Last = 0
 	}
 	return game.Spec{Name: name, Seats: g.n, Actions: g.actions, Horizon: g.horizon, Obs: l, View: g.radius, Symmetric: true}
 }
@@ -150,6 +159,9 @@ func (g *ground) to(sc *scene, c, move int) int {
 		x--
 	case right:
 		x++
+	}
+	if g.wraps {
+		y, x = (y+g.size)%g.size, (x+g.size)%g.size
 	}
 	if y < 0 || x < 0 || y >= g.size || x >= g.size || g.has >= 0 && sc.on[g.has][y*g.size+x] {
 		return gone
@@ -241,8 +253,12 @@ func (f *board) mayPlay(sc *scene, s int) []bool {
 
 // saw checks masks, who is there and what everybody sees against the scene.
 func (f *board) saw(now *Seen, sc *scene) {
-	if now.Cut {
+	switch {
+	case now.Cut && !f.hidden:
 		f.b.Contradict("end", "the episode is said to be cut from outside after %d steps; the horizon is a rule of the game", sc.t)
+	case now.Cut != sc.over && f.hidden:
+		f.b.Contradict("end", "after %d steps the episode is said to be cut from outside: %v; the horizon is hidden, so the rules say %v", sc.t,
+			now.Cut, sc.over)
 	}
 	for s := range f.n {
 		there := sc.at[s] != gone && !sc.over
@@ -312,10 +328,12 @@ func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
 		}
 	}
 	i += len(legal)
-	v[i] = float32(float64(sc.t) / float64(f.horizon))
-	i++
+	if !f.hidden {
+		v[i] = float32(float64(sc.t) / float64(f.horizon))
+		i++
+	}
 	for k := range f.n {
-		if a := f.last[(s+k)%f.n]; a >= 0 {
+		if a := f.last[(s+k)%f.n]; a >= 0 && !f.forgets {
 			v[i+int(a)] = 1
 		}
 		i += len(f.actions)
@@ -359,7 +377,7 @@ func (f *board) hide(v []float32, sc *scene, s int) {
 		if f.traits && !f.inView(sc.at[s], sc.at[o]) {
 			v[l.FeaturesAt()+k] = 0
 		}
-		if k > 0 && !f.inView(f.now.at[s], f.now.at[o]) {
+		if k > 0 && !f.forgets && !f.inView(f.now.at[s], f.now.at[o]) {
 			clear(v[l.LastAt()+k*l.Legal:][:l.Legal])
 		}
 	}

@@ -22,9 +22,9 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 		draws  rules.Drawing
 		params map[string]any
 	}{
-		{gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1}),
+		{gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1, Memory: true}),
 			rules.CoinChance, map[string]any{"take": "action", "pause": 1}},
-		{gametest.New(t, coin.New, coin.Config{Size: 2, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "walk"}),
+		{gametest.New(t, coin.New, coin.Config{Size: 2, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "walk", Memory: true}),
 			rules.CoinChance, map[string]any{"take": "walk", "pause": 0}},
 		{gametest.New(t, cleanup.New, cleanup.Config{Size: 3, Agents: 2, Horizon: 9, River: 1, Orchard: 1, Pollution: .4, Growth: .5,
 			Depletion: .9, Start: .5, Reach: 1, Pays: 1}),

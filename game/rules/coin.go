@@ -20,7 +20,7 @@ const take = first
 // Coin is the rules of the coin game.
 func Coin(b *Book, p *Params) func() Law {
 	g := &ground{b: b, n: p.Whole("agents"), size: p.Whole("size"), horizon: p.Whole("horizon"), radius: p.Whole("view"),
-		actions: moves(), has: -1, egoThings: true}
+		actions: moves(), has: -1, egoThings: true, wraps: p.Yes("wrap"), hidden: p.Yes("hidden"), forgets: !p.Yes("memory")}
 	g.things = numbered("coin", g.n)
 	r := coin{ground: g, pays: p.Number("pays"), harm: p.Number("harm"), byAction: p.Text("take") == "action", pause: p.Whole("pause")}
 	if r.byAction {

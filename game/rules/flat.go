@@ -12,6 +12,7 @@ type matrix struct {
 	pays         [][]float64 // [own action][the other's]
 	rounds       int
 	memory, time bool
+	hidden       bool // the last round is a limit from outside
 	actions      []string
 	t            int
 }
@@ -31,7 +32,8 @@ var tables = map[string]struct {
 func Matrix(b *Book, p *Params) func() Law {
 	name := p.Text("matrix")
 	table := tables[name]
-	r := matrix{b: b, pays: table.pays, rounds: p.Whole("rounds"), memory: p.Yes("memory"), time: p.Yes("time"), actions: table.actions}
+	r := matrix{b: b, pays: table.pays, rounds: p.Whole("rounds"), memory: p.Yes("memory"), time: p.Yes("time") && !p.Yes("hidden"),
+		hidden: p.Yes("hidden"), actions: table.actions}
 	spec := game.Spec{Name: b.name, Seats: 2, Actions: r.actions, Goals: r.actions, Horizon: r.rounds, Symmetric: true, Deterministic: true}
 	if name == "rps" {
 		spec.Kind = game.ZeroSum
@@ -62,9 +64,13 @@ func (r *matrix) Begin(now *Seen) {
 // saw checks ends, masks and views.
 func (r *matrix) saw(now *Seen, acts []int32) {
 	over := r.t >= r.rounds
-	if now.Over != over || now.Cut {
-		r.b.Contradict("end", "the episode %s after %d rounds; the rules say that it %s (at %d, as a rule, not by a cut)", ends(now.Over), r.t,
-			ends(over), r.rounds)
+	if now.Over != over || now.Cut != (over && r.hidden) {
+		how := "as a rule, not by a cut"
+		if r.hidden {
+			how = "by a cut, not as a rule"
+		}
+		r.b.Contradict("end", "the episode %s after %d rounds; the rules say that it %s (at %d, %s)", ends(now.Over), r.t, ends(over),
+			r.rounds, how)
 	}
 	k := len(r.actions)
 	for s := range 2 {

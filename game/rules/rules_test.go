@@ -28,7 +28,7 @@ var settings = map[string]map[string][]string{
 	"coin": {
 		"size": {"2", "3", "5"}, "agents": {"2", "3"}, "horizon": {"5", "40"}, "pays": {"1", "2"},
 		"harm": {"2", "0.5"}, "take": {"action", "walk"},
-		"pause": {"0", "1", "3"}, "view": {"0", "1"},
+		"pause": {"0", "1", "3"}, "view": {"0", "1"}, "wrap": {"false", "true"}, "hidden": {"false", "true"}, "memory": {"true", "false"},
 	},
 	"cleanup": {
 		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"},
@@ -46,6 +46,7 @@ var settings = map[string]map[string][]string{
 	},
 	"matrix": {
 		"matrix": {"pd", "staghunt", "chicken", "rps"}, "rounds": {"1", "10"}, "memory": {"true", "false"}, "time": {"true", "false"},
+		"hidden": {"false", "true"},
 	},
 	"cartpole": {"limit": {"5", "30", "500"}},
 }

@@ -18,7 +18,7 @@ import (
 
 // coins, river and tagged are games whose rules draw, on small boards.
 var (
-	coins = coin.Config{Size: 3, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1}
+	coins = coin.Config{Size: 3, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1, Memory: true}
 	river = cleanup.Config{Size: 3, Agents: 2, Horizon: 9, River: 1, Orchard: 1, Pollution: .5, Growth: .3, Depletion: .9, Start: .5, Pays: 1}
 )
 
@@ -87,7 +87,7 @@ func TestGradientsOfDraws(t *testing.T) {
 // What Nats says of a board is its probability: over all boards that a kind of thing
 // can make they sum to 1, and Sample draws each as often.
 func TestDrawsAreAsLikelyAsTheyAreSaidToBe(t *testing.T) {
-	g := gametest.New(t, coin.New, coin.Config{Size: 2, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1})
+	g := gametest.New(t, coin.New, coin.Config{Size: 2, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1, Memory: true})
 	in := drawing(g, 0, 1)
 	c := world.Default()
 	c.Hidden = []int{8}

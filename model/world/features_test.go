@@ -90,7 +90,7 @@ func TestEverySeatSeesFeaturesAndCoinsAsTheGameShowsThem(t *testing.T) {
 	for _, g := range []game.Game{
 		gametest.New(t, tag.New, tag.Config{Size: 4, Blocks: 1, Predators: 2, Prey: 2, Start: 2, Horizon: 9}),
 		gametest.New(t, foraging.New, foraging.Config{Size: 5, Agents: 3, Food: 2, MinLevel: 1, MaxLevel: 3, Horizon: 30}),
-		gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 20, Pays: 1, Harm: 2, Take: "action", Pause: 1}),
+		gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 20, Pays: 1, Harm: 2, Take: "action", Pause: 1, Memory: true}),
 	} {
 		in := inputOf(g)
 		m, p, err := world.New(world.Default(), in, rng.New(1))
@@ -162,7 +162,8 @@ func TestGamesWithFeaturesOrOwnersAreLearnt(t *testing.T) {
 	}{
 		{gametest.New(t, tag.New, tagged), 4000, 700, 8},
 		{gametest.New(t, foraging.New, fed), 5000, 700, 8},
-		{gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1}), 4000, 500, 2},
+		{gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 2, Horizon: 9, Pays: 1, Harm: 2, Take: "action", Pause: 1,
+			Memory: true}), 4000, 500, 2},
 	} {
 		in, b, name := inputOf(c.g), recorded(c.g, c.count, 1), c.g.Spec().Name
 		m, p, err := world.New(world.Config{Variant: world.Heads, Hidden: []int{32}, Dense: []int{4}, Fault: world.NoFault}, in, rng.New(1))

@@ -33,7 +33,7 @@ func TestStatesKeepTheirFeatures(t *testing.T) {
 	for _, g := range []game.Game{
 		gametest.New(t, tag.New, tag.Config{Size: 4, Predators: 2, Prey: 1, Start: 2, Horizon: 9}),
 		gametest.New(t, foraging.New, foraging.Config{Size: 5, Agents: 3, Food: 2, MinLevel: 1, MaxLevel: 3, Horizon: 30}),
-		gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 20, Pays: 1, Harm: 2, Take: "action", Pause: 1}),
+		gametest.New(t, coin.New, coin.Config{Size: 3, Agents: 3, Horizon: 20, Pays: 1, Harm: 2, Take: "action", Pause: 1, Memory: true}),
 	} {
 		in, l, n := inputOf(g), g.Spec().Obs, g.Spec().Seats
 		slices.Sort(in.Rewards)

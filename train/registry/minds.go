@@ -110,8 +110,11 @@ func makeRL2(c rl2.Config, m spec.Making) ([]learner.Mind, error) {
 
 // checkRL2 holds RL^2's settings against the rest of a spec.
 func checkRL2(_ any, s *spec.Spec, _ game.Game) error {
-	if s.Actor.LSTM == 0 {
+	switch {
+	case s.Actor.LSTM == 0:
 		return config.Bad("actor.lstm", s.Actor.LSTM, "above 0, such as 64, because mind is rl2 and adapts by what it remembers")
+	case s.PPO.Align > 0:
+		return config.Bad("ppo.align", s.PPO.Align, "0, because mind is rl2, whose advantages run through whole trials")
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func games() map[string]spec.GameEntry {
 		"foraging": spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging),
 		"tag":      spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag).Chance(rules.TagChance),
 		"matrix": spec.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated",
-			matrix.Default, matrix.New).Rules(rules.Matrix),
+			matrix.Default, matrix.New).Rules(rules.Matrix).Join(matrix.Drawn),
 		"python": spec.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
 		"cartpole": spec.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default,
 			cartpole.New).Rules(rules.CartPole),

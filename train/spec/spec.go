@@ -493,6 +493,8 @@ func (s *Spec) imaginesOthers() error {
 	case c.Others == "model" && (p.Prosocial != 0 || p.ProsocEnd > 0):
 		return config.Bad("imagine.others", c.Others, "brains, because ppo.prosocial pays what others earn after one has left, and what an "+
 			"agent imagines for itself ends there")
+	case c.Others == "model" && p.Align > 0:
+		return config.Bad("imagine.others", c.Others, "brains, because ppo.align reads what others expect, and a model of them expects nothing")
 	case models && c.From != "starts":
 		return config.Bad("imagine.from", c.From, "starts, because mind "+s.Mind.Name+" infers goals from the whole of an episode")
 	case models:
