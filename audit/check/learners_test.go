@@ -47,6 +47,7 @@ type drill struct {
 	kind  []int64
 	cols  map[string][]float64
 	gamma float64
+	steps bool // returns of some steps, without lambda
 }
 
 const (
@@ -286,6 +287,9 @@ func (m *recording) arrays(t testing.TB) []npz.Array {
 	for _, l := range m.learn {
 		who, size, at = append(who, int64(l.who)), append(size, int64(len(l.row))), append(at, l.at)
 		gammas, lambdas = append(gammas, l.gamma), append(lambdas, lambda)
+		if l.steps {
+			lambdas[len(lambdas)-1] = math.NaN()
+		}
 		row, kind = append(row, l.row...), append(kind, l.kind...)
 		for range l.row {
 			sure = append(sure, true)
@@ -833,7 +837,7 @@ func TestMalformedRecordingsAreRefused(t *testing.T) {
 				}
 			}
 			return l
-		}, []string{"learn/kind[3] is 9, want a whole number from 0 to 4"}},
+		}, []string{"learn/kind[3] is 9, want a whole number from 0 to 5"}},
 		{"fractions as rows", change("policy/row", []float64{0.5}, 1), []string{"policy/row[0] is 0.5"}},
 		{"too few actions", func(l []npz.Array) []npz.Array {
 			for i := range l {

@@ -11,9 +11,9 @@ import (
 	"github.com/hop-marl/hop/num/check"
 )
 
-// anyGae reports whether a batch holds all that advantages follow from.
+// anyGae reports whether a batch holds all that advantages follow from, or returns of some steps.
 func (r *recorded) anyGae() bool {
-	return slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) })
+	return slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) || hasSteps(&b) })
 }
 
 // hasAdvantages reports whether a batch holds all that advantages follow from.
@@ -149,6 +149,10 @@ func (r *recorded) advantages(f *check.Finding) {
 	if !r.found(f) {
 		return
 	}
+	if !slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) }) {
+		r.stepReturns(f)
+		return
+	}
 	a := advantageCount{recorded: r, who: make([]int, r.Count), agrees: make([]int, len(reference.AdvantageSlips))}
 	var all, off []float64
 	r.links(func(l link) {
@@ -178,6 +182,8 @@ type advantageCount struct {
 	beforeEnd, early   int // steps before an end, and those that stop there already
 	beyond, afterValue int // wrong exits that reach into the next episode, or count its value
 	leaks              int // cuts after which the next episode's value counts
+	before             int // cuts after which the value of the step itself counts once more
+	lasts              batchEnds
 }
 
 // take takes in one row.
@@ -206,8 +212,11 @@ func (a *advantageCount) take(l link) {
 		}
 	case cut: // what came next is not recorded, so that only what it must not be can be told
 		a.rows[atCut]++
-		a.bad[atCut] += one(very(ended))
+		again := s.Gamma * s.Value
+		added := a.added(l) // to the reward, as Stable-Baselines3 does
+		a.bad[atCut] += one(very(ended) && added == 0)
 		a.leaks += one(l.new >= 0 && (very(value.Estimate()) || very(onward.Estimate())))
+		a.before += one(very(ended+again) || very(ended) && added != 0 && math.Abs(added-again) <= a.tolerance+1e-4*math.Abs(again))
 	case l.next >= 0:
 		wrong := miss(within, s.Estimate())
 		if a.Before(l.row) < 0 {
@@ -221,7 +230,33 @@ func (a *advantageCount) take(l link) {
 		for k, slip := range reference.AdvantageSlips {
 			a.agrees[k] += one(wrong && slip.Says != "" && near(slip.Of(s)))
 		}
+	case a.After(l.row) >= 0: // the batch ends here, the episode does not
+		a.lasts.take(l.b, got-s.Reward+s.Value, s.Gamma*s.Value)
 	}
+}
+
+// added is what was added to the reward that was paid; 0: nothing.
+func (a *advantageCount) added(l link) float64 {
+	var ratios []float64
+	x := l.b.Col["rewards"]
+	for i, row := range l.b.Row {
+		if row < 0 || !l.b.Sure[i] || a.Reward[row] == 0 {
+			continue
+		}
+		if _, cut := a.Ends(row); !cut {
+			ratios = append(ratios, x[i]/float64(a.Reward[row]))
+		}
+	}
+	scale := 1.
+	if len(ratios) > 0 {
+		slices.Sort(ratios)
+		scale = ratios[len(ratios)/2]
+	}
+	paid := scale * float64(a.Reward[l.row])
+	if more := x[l.i] - paid; math.Abs(more) > 0.02*math.Abs(paid)+a.tolerance {
+		return more
+	}
+	return 0
 }
 
 // explained is a slip that most of so many wrong rows agree with, in words.
@@ -267,6 +302,10 @@ func (a *advantageCount) say(f *check.Finding) {
 	case rows[atCut] >= 5 && a.leaks*10 > rows[atCut]*8:
 		f.Accuse(check.Fault, float64(a.leaks)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
 			a.leaks, rows[atCut]), "take the value of the last observation before the reset")
+	case rows[atCut] >= 5 && a.before*10 > rows[atCut]*8:
+		f.Accuse(check.Fault, float64(a.before)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of what was seen before the step "+
+			"counts, in %d of %d.", a.before, rows[atCut]), "take the value of the last observation, the one after the step")
+	case a.lasts.say(f, a.tolerance):
 	case rows[atCut] >= 5 && bad[atCut]*10 > rows[atCut]*8 && a.Horizon == 0:
 		f.Accuse(check.Suspect, float64(bad[atCut])/float64(rows[atCut]),
 			fmt.Sprintf("A cut is learnt as an exit, in %d of %d: the value of what "+

@@ -88,7 +88,7 @@ func (r *recorded) learntRewards(f *check.Finding) {
 	if paid := r.paidRows(); wrong*float64(f.Rows) < max(3, 0.02*paid) {
 		return
 	}
-	if best == nil && kept {
+	if best == nil && kept && r.steady() {
 		f.Says = fmt.Sprintf("Learnt rewards are those that were paid, rescaled as the run goes on, in %d rows.", f.Rows)
 		return
 	}
@@ -144,6 +144,34 @@ func (r *recorded) scale() (scale float64, kept bool) {
 		scale = 1
 	}
 	return scale, kept
+}
+
+// steady reports whether what rewards are multiplied by hardly changes from one step to the next, as
+// that of a running normaliser does; noise does not.
+func (r *recorded) steady() bool {
+	var jumps []float64
+	for k := range r.Batches {
+		b := &r.Batches[k]
+		x, at := b.Col["rewards"], map[int]float64{}
+		for i, row := range b.Row {
+			if x == nil || row < 0 || !b.Sure[i] || r.Reward[row] == 0 {
+				continue
+			}
+			if _, cut := r.Ends(row); !cut {
+				at[row] = math.Log(x[i] / float64(r.Reward[row]))
+			}
+		}
+		for row, ratio := range at {
+			if next, ok := at[r.After(row)]; ok {
+				jumps = append(jumps, math.Abs(next-ratio))
+			}
+		}
+	}
+	if len(jumps) < 16 {
+		return true
+	}
+	slices.Sort(jumps)
+	return jumps[len(jumps)/2] < 0.02
 }
 
 // lastRows returns what gives the agent's row before in the file: a step before, or the

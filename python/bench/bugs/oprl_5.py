@@ -1,4 +1,4 @@
-"""The n-step return discounts the first reward already, and the value after n steps once less than it should."""
+"""The n-step return discounts the first reward already."""
 
 import numpy as np
 from small import Run

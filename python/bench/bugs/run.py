@@ -27,7 +27,7 @@ def names() -> list[str]:
 
 
 def audit(path: str) -> tuple[str, str, str]:
-    """What `hop audit --trajectories` says of a recording: verdict, check and first sentence."""
+    """What `hop audit --trajectories` says of a recording: its verdict, the check, and the sentence."""
     from hop_marl._binary import binary
 
     with tempfile.TemporaryDirectory() as here:
@@ -36,14 +36,10 @@ def audit(path: str) -> tuple[str, str, str]:
     if not out.stdout.strip():
         raise RuntimeError(out.stderr)
     report = json.loads(out.stdout)
-    return verdict(report)
-
-
-def verdict(report: dict) -> tuple[str, str, str]:
-    worst = [f for f in report["findings"] if f["status"] in ("fault", "suspect")]
-    if not worst:
+    if report["verdict"] not in ("fault", "suspect"):
         return "pass", "", ""
-    return worst[0]["status"], worst[0]["check"], worst[0]["says"]
+    check = next((f["check"] for f in report["findings"] if f["says"] == report["says"]), "")
+    return report["verdict"], check, report["says"]
 
 
 def main() -> None:

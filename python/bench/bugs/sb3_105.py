@@ -8,7 +8,7 @@ SOURCE = "DLR-RM/stable-baselines3#105"
 RECORDED = "wrap, learner, policy, batch, minibatch, loss, learnt"
 
 
-class Case(Run, gae):
+class Case(Run):
     def advantages(self, rewards, values, ends, last):
         if not self.fixed:  # the loop reads dones[t + 1]
             ends = np.concatenate([ends[1:], ends[-1:]])

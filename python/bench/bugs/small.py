@@ -159,7 +159,7 @@ class Run(Parts):
                 self.learn(learner, *self.rollout(rec, played, envs, net))
 
     def rollout(self, rec, played, envs, net):
-        rows = []
+        rows, cuts = [], []
         for _ in range(self.steps):
             seen, before, mask = self.now, self.done, self.mask
             with torch.no_grad():
@@ -175,9 +175,11 @@ class Run(Parts):
                     last = float(net(infos["final_obs"][n])[1])
                 reward[n] += self.after_cut(float(value[n]), last)
             self.done = np.asarray(ended | cut, np.float64)
+            cuts.append(cut & ~ended)
             mask = np.ones(dist.probs.shape, bool) if mask is None else np.array(mask, bool)
             rows.append((np.array(seen), action.numpy(), dist.log_prob(action).numpy(), value.numpy(), reward, before,
                          self.done, mask))
+        self.cuts = np.stack(cuts)  # [T, n]: the episode was over by the time limit only
         with torch.no_grad():
             last = net(self.now)[1].numpy()
         return [np.stack(x) for x in zip(*rows)], last
