@@ -494,17 +494,65 @@ func (r *recorded) raised(f *check.Finding) {
 		}, "the loss: its sign, and whether rows, actions and advantages of a minibatch are taken by the same indices")
 }
 
-// valued asks whether an update moves values away from returns: their error grows by a tenth
-// and, of two rows with the same value, the one with the higher return gains less. That it
+// moved asks whether updates change the policy by anything at all, before it is all but sure of what it does.
+func (r *recorded) moved(f *check.Finding) {
+	f.Unit = "mean of |ratio - 1|"
+	updates, most, sum := make([]int, r.Count), make([]float64, r.Count), make([]float64, r.Count)
+	for k := range r.Batches {
+		b := &r.Batches[k]
+		now, old := b.Col["after_logprobs"], b.Col["logprobs"]
+		if now == nil || old == nil || len(old) < 8 {
+			continue
+		}
+		if adv := b.Col["advantages"]; adv != nil {
+			if _, sd := moments(adv); sd < 1e-6 { // nothing to learn from
+				continue
+			}
+		}
+		move, chance := 0., 0.
+		for i := range old {
+			move += math.Abs(math.Exp(min(now[i]-old[i], 20))-1) / float64(len(old))
+			chance += math.Exp(old[i]) / float64(len(old))
+		}
+		if chance > 0.95 {
+			continue
+		}
+		a := b.Agents[0]
+		updates[a]++
+		most[a], sum[a] = max(most[a], move), sum[a]+move
+		f.Rows += len(old)
+	}
+	f.Says = fmt.Sprintf("Updates change the probabilities of what was played, in %d rows.", f.Rows)
+	for a, n := range updates {
+		if n == 0 {
+			continue
+		}
+		f.Saw(sum[a]/float64(n), 0.01, "%s: mean change of the ratio in %d updates", r.Agents[a], n)
+		if n >= 6 && most[a] < 1e-4 && f.Status == check.Pass {
+			f.Who = []int{a}
+			f.Accuse(check.Suspect, most[a], fmt.Sprintf("Updates of %s hardly change what it does: the ratio moves from 1 by %.1g on average, and "+
+				"never by more than %.1g, in %d updates.", r.Agents[a], sum[a]/float64(n), most[a], n),
+				"the learning rate, for this optimiser: what suits Adam is far too little for SGD; and what loss.backward() is called on")
+		}
+	}
+}
+
+// valued asks whether an update moves values away from returns: of two rows with the same value, the one with
+// the higher return gains less, and their error grows by a tenth, or in nearly all updates. That it
 // gains no more says nothing: in a short run a network that learns well may do so.
 func (r *recorded) valued(f *check.Finding) {
-	fell := map[string]float64{} // by agent, the sum of squared errors before, and a tenth of it, less that after
+	fell := map[string]float64{}                           // by agent, the sum of squared errors before, and a tenth of it, less that after
+	grew, of := make(map[string]int), make(map[string]int) // updates with which it grew, of so many
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		if now, old, ret := b.Col["after_values"], b.Col["values"], b.Col["returns"]; now != nil && old != nil && ret != nil {
+			me, before, after := r.Agents[b.Agents[0]], 0., 0.
 			for i := range ret {
-				fell[r.Agents[b.Agents[0]]] += 1.1*(old[i]-ret[i])*(old[i]-ret[i]) - (now[i]-ret[i])*(now[i]-ret[i])
+				before, after = before+(old[i]-ret[i])*(old[i]-ret[i]), after+(now[i]-ret[i])*(now[i]-ret[i])
 			}
+			fell[me] += 1.1*before - after
+			grew[me] += one(after > before)
+			of[me]++
 		}
 	}
 	r.effects(f, []string{"after_values", "values", "returns"}, func(b *record.Batch) float64 {
@@ -512,7 +560,7 @@ func (r *recorded) valued(f *check.Finding) {
 	},
 		"Updates bring values closer to returns, in %d rows.",
 		func(name string, c relation) (check.Status, string) {
-			if fell[name] <= 0 && c.z() < -4 {
+			if (fell[name] <= 0 || of[name] >= 6 && grew[name]*10 > of[name]*9) && c.z() < -4 {
 				return check.Fault,
 					fmt.Sprintf("Updates of %s move values away from returns: a correlation of %.2f over %d rows.", name, c.mean(), c.rows)
 			}

@@ -243,3 +243,62 @@ func TestSightsOfOtherStepsAreFound(t *testing.T) {
 		}
 	}
 }
+
+// An update moves the policy by something, unless it is sure already or has nothing to learn from.
+func TestUpdatesThatMoveNothingAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		want       check.Status
+		change     func(l *drill)
+	}{
+		{"healthy", "change the probabilities", check.Pass, func(*drill) {}},
+		{"a thousandth of the rate", "hardly change what it does", check.Suspect, func(l *drill) {
+			for i, p := range l.cols["logprobs"] {
+				l.cols["after_logprobs"][i] = p + 1e-5*l.cols["advantages"][i]
+			}
+		}},
+		{"a policy that is sure", "", check.NotAsked, func(l *drill) {
+			for i := range l.cols["logprobs"] {
+				l.cols["logprobs"][i], l.cols["after_logprobs"][i] = -0.01, -0.01
+			}
+		}},
+	} {
+		m := made(t, 3, 120)
+		m.learn = nil
+		for a := range m.agents() {
+			rows := m.rowsOf(a)
+			for k := range 6 {
+				m.learn = append(m.learn, m.drill(a, int64(k+1), rows[k*len(rows)/6:(k+1)*len(rows)/6]))
+			}
+		}
+		for k := range m.learn {
+			c.change(&m.learn[k])
+		}
+		if f, _ := said(t, m, "updates move the policy"); f.Status != c.want || !strings.Contains(f.Says, c.says) {
+			t.Errorf("%s: %s, %q; want %s with %q", c.name, f.Status, f.Says, c.want, c.says)
+		}
+	}
+}
+
+// A value loss with the wrong sign makes the error of each update's own rows grow, however little.
+func TestValuesThatLeaveReturnsSlowlyAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want check.Status
+		step float64
+	}{{"healthy", check.Pass, 0.02}, {"the wrong sign", check.Fault, -0.02}} {
+		m := made(t, 2, 120)
+		m.learn = nil
+		rows := m.rowsOf(0)
+		for k := range 8 {
+			l := m.drill(0, int64(k+1), rows[k*len(rows)/8:(k+1)*len(rows)/8])
+			for i, v := range l.cols["values"] {
+				l.cols["after_values"][i] = v + c.step*l.cols["advantages"][i]
+			}
+			m.learn = append(m.learn, l)
+		}
+		if f, _ := said(t, m, "values follow returns"); f.Status != c.want {
+			t.Errorf("%s: %s, %q; want %s", c.name, f.Status, f.Says, c.want)
+		}
+	}
+}

@@ -270,7 +270,7 @@ func (r *recorded) learntEnds(f *check.Finding) {
 		}
 		if form.good {
 			wrong = min(wrong, off)
-		} else if fits && best < 0 {
+		} else if fits && best < 0 && (rows[k] > 0 || k+1 == len(forms)) { // what there was none of explains nothing
 			best = k
 		}
 		f.Saw(off, 0, "rows that differ from: %s", form.says)
