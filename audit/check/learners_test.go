@@ -1025,6 +1025,21 @@ func TestLossesAreHeldToTheirBatch(t *testing.T) {
 			loss["total"] += 0.5 * (pairs - loss["value"])
 			loss["value"] = pairs
 		}},
+		{"pairs that are hardly apart", "the value loss", "every value against every row", func(b, _ int, at []int64, _, _, value []float64,
+			loss map[string]float64) {
+			sum := 0.
+			for i, own := range at {
+				value[i] = 0.01 * m.learn[b].cols["returns"][own]
+			}
+			for i := range at {
+				for _, k := range at {
+					sum += (value[i] - m.learn[b].cols["returns"][k]) * (value[i] - m.learn[b].cols["returns"][k])
+				}
+			}
+			pairs := sum / float64(len(at)*len(at))
+			loss["total"] += 0.5 * (pairs - loss["value"])
+			loss["value"] = pairs
+		}},
 	} {
 		r, err := asked(t, append(m.arrays(t), m.minis(c.change)...))
 		must(t, err)

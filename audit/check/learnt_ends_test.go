@@ -302,3 +302,28 @@ func TestValuesThatLeaveReturnsSlowlyAreFound(t *testing.T) {
 		}
 	}
 }
+
+// Without a discount advantages follow from everything but gamma, and where no end is marked it is said so even if
+// nothing was cut off.
+func TestWhatIsLeftOutIsNamed(t *testing.T) {
+	m := made(t, 3, 60)
+	m.again(func(l *drill, i int) float64 {
+		row := l.row[i]
+		if m.dones[row] || m.truncated[row] || i+1 == len(l.row) || m.shift(l, i, 1) != l.row[i+1] {
+			return math.NaN()
+		}
+		return l.cols["values"][i+1] + lambda*l.cols["advantages"][i+1]
+	})
+	if f, _ := said(t, m, "advantages"); f.Status != check.Fault || !strings.Contains(f.Says, "The discount is left out") {
+		t.Errorf("no discount: %s, %q", f.Status, f.Says)
+	}
+	m = made(t, 3, 60)
+	for row, cut := range m.truncated {
+		m.dones[row], m.truncated[row] = m.dones[row] || cut, false
+	}
+	m.learning()
+	edit("dones", func(*recording, *drill, int) float64 { return 0 })(m)
+	if f, _ := said(t, m, "learnt ends"); f.Status != check.Fault || !strings.Contains(f.Says, "No end is marked") {
+		t.Errorf("no end: %s, %q", f.Status, f.Says)
+	}
+}

@@ -1,8 +1,10 @@
-"""Runs every case of this folder before and after its mending and audits both.
+"""Runs every case of this folder before and after its mending, audits both, and writes the page of results.
 
-    python python/bench/bugs/run.py [--only NAME,...] [--seeds 1] [--keep DIR]
+    python python/bench/bugs/rlmutation.py > mutants.jsonl
+    python python/bench/bugs/run.py --mutants mutants.jsonl --write docs/results/bugs.md
 
-Prints a line a run, then how many were found and how many mended ones pass.
+Prints a line a case. --only NAME,... runs some; --from FILE takes what an earlier run printed. Needs torch,
+gymnasium and stable-baselines3.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Iterator
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-SHARED = {"small", "run", "rlmutation"}
+SHARED = {"small", "run", "rlmutation", "page"}
 
 
 def names() -> list[str]:
@@ -42,26 +45,45 @@ def audit(path: str) -> tuple[str, str, str]:
     return report["verdict"], check, report["says"]
 
 
+def cases(chosen: list[str], seed: int, folder: str) -> Iterator[dict]:
+    """Each case, run and audited."""
+    for name in chosen:
+        case = importlib.import_module(name)
+        said = []
+        for fixed in (False, True):
+            path = os.path.join(folder, f"{name}-{'after' if fixed else 'before'}.npz")
+            case.Case(path, fixed, seed).go()
+            said.append(audit(path))
+        yield {"case": name, "before": said[0], "after": said[1]}
+
+
+def lines(path: str) -> list[dict]:
+    """What a run printed, a line a case."""
+    with open(path) as f:
+        return [json.loads(x) for x in f if x.startswith('{"case"')]
+
+
 def main() -> None:
     args = argparse.ArgumentParser()
     args.add_argument("--only", default="", help="names of cases, with commas")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--keep", default="", help="a folder for the recordings")
+    args.add_argument("--from", dest="printed", default="", help="what an earlier run printed")
+    args.add_argument("--mutants", default="", help="what rlmutation.py printed, for the page")
+    args.add_argument("--write", default="", help="the page")
     args = args.parse_args()
-    chosen = args.only.split(",") if args.only else names()
-    with tempfile.TemporaryDirectory() as here:
-        folder = args.keep or here
-        found = passed = 0
-        for name in chosen:
-            case = importlib.import_module(name)
-            said = []
-            for fixed in (False, True):
-                path = os.path.join(folder, f"{name}-{'after' if fixed else 'before'}.npz")
-                case.Case(path, fixed, args.seed).go()
-                said.append(audit(path))
-            found, passed = found + (said[0][0] != "pass"), passed + (said[1][0] == "pass")
-            print(json.dumps({"case": name, "before": said[0], "after": said[1]}), flush=True)
-        print(json.dumps({"cases": len(chosen), "found": found, "mended pass": passed}))
+    done = lines(args.printed) if args.printed else []
+    if not done:
+        with tempfile.TemporaryDirectory() as here:
+            for line in cases(args.only.split(",") if args.only else names(), args.seed, args.keep or here):
+                done.append(line)
+                print(json.dumps(line), flush=True)
+    found, passed = sum(x["before"][0] != "pass" for x in done), sum(x["after"][0] == "pass" for x in done)
+    print(json.dumps({"cases": len(done), "found": found, "mended pass": passed}))
+    if args.write:
+        from page import page
+
+        Path(args.write).write_text(page(done, lines(args.mutants)))
 
 
 if __name__ == "__main__":
