@@ -181,7 +181,7 @@ type advantageCount struct {
 	firsts, firstBad   int // of an episode's first steps
 	beforeEnd, early   int // steps before an end, and those that stop there already
 	beyond, afterValue int // wrong exits that reach into the next episode, or count its value
-	leaks              int // cuts after which the next episode's value counts
+	leaks, leakable    int // cuts after which the next episode's value counts, of those whose batch goes on with it
 	before             int // cuts after which the value of the step itself counts once more
 	lasts              batchEnds
 }
@@ -215,6 +215,7 @@ func (a *advantageCount) take(l link) {
 		again := s.Gamma * s.Value
 		added := a.added(l) // to the reward, as Stable-Baselines3 does
 		a.bad[atCut] += one(very(ended) && added == 0)
+		a.leakable += one(l.new >= 0)
 		a.leaks += one(l.new >= 0 && (very(value.Estimate()) || very(onward.Estimate())))
 		a.before += one(very(ended+again) || very(ended) && added != 0 && math.Abs(added-again) <= a.tolerance+1e-4*math.Abs(again))
 	case l.next >= 0:
@@ -299,9 +300,9 @@ func (a *advantageCount) say(f *check.Finding) {
 			explained([]int{a.beyond, a.afterValue}, func(k int) string {
 				return []string{"They reach into the next episode: the exit does not stop them.", "The value after the exit counts."}[k]
 			}, bad[atExit]))
-	case rows[atCut] >= 5 && a.leaks*10 > rows[atCut]*8:
-		f.Accuse(check.Fault, float64(a.leaks)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
-			a.leaks, rows[atCut]), "take the value of the last observation before the reset")
+	case a.leakable >= 5 && a.leaks*10 > a.leakable*8:
+		f.Accuse(check.Fault, float64(a.leaks)/float64(a.leakable), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
+			a.leaks, a.leakable), "take the value of the last observation before the reset")
 	case rows[atCut] >= 5 && a.before*10 > rows[atCut]*8:
 		f.Accuse(check.Fault, float64(a.before)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of what was seen before the step "+
 			"counts, in %d of %d.", a.before, rows[atCut]), "take the value of the last observation, the one after the step")

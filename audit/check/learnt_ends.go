@@ -49,8 +49,8 @@ func (e batchEnds) say(f *check.Finding, tolerance float64) bool {
 		f.Accuse(check.Fault, float64(own)/float64(rows), fmt.Sprintf("After the last row of a batch the value of that row counts once more, in "+
 			"%d of %d: it should be that of what was seen next.", own, rows), next)
 	case most(none, rows):
-		f.Accuse(check.Suspect, float64(none)/float64(rows), fmt.Sprintf("The end of a batch is learnt as an exit, in %d of %d: the value of what "+
-			"would have come is left out.", none, rows), next)
+		f.Accuse(check.Suspect, float64(none)/float64(rows), fmt.Sprintf("The end of a batch is learnt as an exit, in %d of %d: the value of "+
+			"what would have come is left out.", none, rows), next)
 	case most(same, many):
 		f.Accuse(check.Fault, float64(same)/float64(many), fmt.Sprintf("After the last rows of a batch the same value counts for all "+
 			"environments, in %d of %d rows.", same, many), next)
@@ -188,7 +188,7 @@ func (r *recorded) stepReturns(f *check.Finding) {
 	default:
 		f.Rows = asked[best]
 		f.Who = slices.Clone(r.Batches[0].Agents)
-		f.Accuse(check.Fault, share(best, slip), fmt.Sprintf("Returns of %d steps are wrong, in %d of %d rows. %s", best, agrees[best][slip], f.Rows,
-			stepSlips[slip].says), "where returns are summed: r + gamma r' + ... + gamma^n V, where n is how many rewards there are")
+		f.Accuse(check.Fault, share(best, slip), fmt.Sprintf("Returns of %d steps are wrong, in %d of %d rows. %s", best, agrees[best][slip],
+			f.Rows, stepSlips[slip].says), "where returns are summed: r + gamma r' + ... + gamma^n V, where n is how many rewards there are")
 	}
 }

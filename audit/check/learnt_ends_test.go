@@ -77,9 +77,13 @@ func TestBatchesEndWithTheValueOfWhatComes(t *testing.T) {
 			row := l.row[i]
 			return gamma * value(m.next[row*obsWidth:(row+1)*obsWidth])
 		}},
-		{"its own", "of that row counts once more", check.Fault, func(_ *recording, l *drill, i int) float64 { return gamma * l.cols["values"][i] }},
+		{"its own", "of that row counts once more", check.Fault, func(_ *recording, l *drill, i int) float64 {
+			return gamma * l.cols["values"][i]
+		}},
 		{"nothing", "The end of a batch is learnt as an exit", check.Suspect, func(*recording, *drill, int) float64 { return 0 }},
-		{"the first one's", "the same value counts for all", check.Fault, func(_ *recording, l *drill, _ int) float64 { return gamma * l.cols["values"][0] }},
+		{"the first one's", "the same value counts for all", check.Fault, func(_ *recording, l *drill, _ int) float64 {
+			return gamma * l.cols["values"][0]
+		}},
 	} {
 		m := made(t, 3, 60)
 		m.stretches()
@@ -148,7 +152,9 @@ func TestReturnsOfSomeStepsFollow(t *testing.T) {
 		of         func(r []float64, v float64) float64
 	}{
 		{"healthy", "3 discounted rewards", check.Pass, func(r []float64, v float64) float64 { return series(r, gamma) + power(len(r))*v }},
-		{"the value as of one step", "like that of the next step", check.Fault, func(r []float64, v float64) float64 { return series(r, gamma) + gamma*v }},
+		{"the value as of one step", "like that of the next step", check.Fault, func(r []float64, v float64) float64 {
+			return series(r, gamma) + gamma*v
+		}},
 		{"too early", "first reward is discounted already", check.Fault, func(r []float64, v float64) float64 {
 			return gamma*series(r, gamma) + power(len(r))*v
 		}},
@@ -216,7 +222,7 @@ func TestNoiseIsNoScale(t *testing.T) {
 
 // Rows that are named by their number may show something else than was seen there: a transformation of it, of all
 // rows alike, or what was seen at another step.
-func TestSightsOfOtherStepsAreFound(t *testing.T) {
+func TestWhatOtherStepsShowedIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
 		want       check.Status
@@ -325,5 +331,42 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	edit("dones", func(*recording, *drill, int) float64 { return 0 })(m)
 	if f, _ := said(t, m, "learnt ends"); f.Status != check.Fault || !strings.Contains(f.Says, "No end is marked") {
 		t.Errorf("no end: %s, %q", f.Status, f.Says)
+	}
+}
+
+// The value of the next episode after a cut shows only where the batch goes on with it; of the other cuts nothing is asked.
+func TestCutsThatLeakAreFoundInShortBatches(t *testing.T) {
+	for _, planted := range []bool{false, true} {
+		m := made(t, 3, 90)
+		m.learn = nil
+		for a := range m.agents() {
+			var rows []int64
+			cuts := 0
+			for _, row := range m.rowsOf(a) {
+				if rows = append(rows, row); !m.truncated[row] {
+					continue
+				}
+				if cuts++; cuts%2 == 0 {
+					m.learn, rows = append(m.learn, m.drill(a, int64(cuts), rows)), nil
+				}
+			}
+		}
+		for k := range m.learn {
+			l := &m.learn[k]
+			for i := len(l.row) - 2; i >= 0 && planted; i-- {
+				row := l.row[i]
+				switch v := l.cols["values"]; {
+				case m.truncated[row]:
+					l.cols["advantages"][i] = l.cols["rewards"][i] - v[i] + gamma*v[i+1]
+				case !m.dones[row] && !m.opens(l, i):
+					l.cols["advantages"][i] = l.cols["rewards"][i] - v[i] + gamma*v[i+1] + gamma*lambda*l.cols["advantages"][i+1]
+				}
+				l.cols["returns"][i] = l.cols["advantages"][i] + l.cols["values"][i]
+			}
+		}
+		f, _ := said(t, m, "advantages")
+		if leaks := f.Status == check.Fault && strings.Contains(f.Says, "the value of the next episode counts"); leaks != planted {
+			t.Errorf("planted: %v; %s, %q", planted, f.Status, f.Says)
+		}
 	}
 }

@@ -345,8 +345,8 @@ func (r *recorded) wasPlayed(f *check.Finding) {
 	}
 	total, share := c.counted(f, good, "learnt rows that nobody played")
 	if moved := float64(kinds[record.Moved]) / float64(max(f.Rows, 1)); kinds[record.Moved] >= 5 && moved > 0.01 {
-		f.Accuse(check.Fault, moved, fmt.Sprintf("%.0f %% of what %s from is what was seen at other steps than those whose action and reward stand "+
-			"beside it.", 100*moved, r.few(f, "learns", "learn")),
+		f.Accuse(check.Fault, moved, fmt.Sprintf("%.0f %% of what %s from is what was seen at other steps than those whose action and reward "+
+			"stand beside it.", 100*moved, r.few(f, "learns", "learn")),
 			"what lies between the environment and the buffer: a sight that is not brought up to date, a step late, or another's")
 		return
 	}
