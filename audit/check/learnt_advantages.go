@@ -217,7 +217,8 @@ func (a *advantageCount) take(l link) {
 		a.bad[atCut] += one(very(ended) && added == 0)
 		a.leakable += one(l.new >= 0)
 		a.leaks += one(l.new >= 0 && (very(value.Estimate()) || very(onward.Estimate())))
-		a.before += one(very(ended+again) || very(ended) && added != 0 && math.Abs(added-again) <= a.tolerance+1e-4*math.Abs(again))
+		paid := added != 0 && math.Abs(added-again) <= a.tolerance+1e-4*math.Abs(again)
+		a.before += one(!a.stays(l.row) && (very(ended+again) || very(ended) && paid))
 	case l.next >= 0:
 		wrong := miss(within, s.Estimate())
 		if a.Before(l.row) < 0 {
@@ -231,8 +232,8 @@ func (a *advantageCount) take(l link) {
 		for k, slip := range reference.AdvantageSlips {
 			a.agrees[k] += one(wrong && slip.Says != "" && near(slip.Of(s)))
 		}
-	case a.After(l.row) >= 0: // the batch ends here, the episode does not
-		a.lasts.take(l.b, got-s.Reward+s.Value, s.Gamma*s.Value)
+	case a.After(l.row) >= 0 && !a.stays(l.row): // the batch ends here, the episode does not
+		a.lasts.take(l.b, batchEnd{got - s.Reward + s.Value, s.Gamma * s.Value, l.row})
 	}
 }
 
@@ -306,7 +307,7 @@ func (a *advantageCount) say(f *check.Finding) {
 	case rows[atCut] >= 5 && a.before*10 > rows[atCut]*8:
 		f.Accuse(check.Fault, float64(a.before)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of what was seen before the step "+
 			"counts, in %d of %d.", a.before, rows[atCut]), "take the value of the last observation, the one after the step")
-	case a.lasts.say(f, a.tolerance):
+	case a.sayEnds(f, a.lasts, a.tolerance):
 	case rows[atCut] >= 5 && bad[atCut]*10 > rows[atCut]*8 && a.Horizon == 0:
 		f.Accuse(check.Suspect, float64(bad[atCut])/float64(rows[atCut]),
 			fmt.Sprintf("A cut is learnt as an exit, in %d of %d: the value of what "+

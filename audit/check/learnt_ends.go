@@ -11,29 +11,57 @@ import (
 
 // batchEnds is what advantages take for the value of what comes after a batch, where the episode
 // goes on: of every last row of a batch what it adds to the reward, and its own value, both discounted.
-type batchEnds map[*record.Batch][][2]float64
+type batchEnds map[*record.Batch][]batchEnd
 
-func (e *batchEnds) take(b *record.Batch, comes, own float64) {
+type batchEnd struct {
+	comes, own float64
+	row        int
+}
+
+func (e *batchEnds) take(b *record.Batch, x batchEnd) {
 	if *e == nil {
 		*e = batchEnds{}
 	}
-	(*e)[b] = append((*e)[b], [2]float64{comes, own})
+	(*e)[b] = append((*e)[b], x)
+}
+
+// stays reports whether a step leads to what was seen before it, which is then worth the same; so it is taken to be
+// where that is not recorded.
+func (r *recorded) stays(row int) bool {
+	if r.Obs == nil || r.Next == nil {
+		return true
+	}
+	n := len(r.Obs) / len(r.Alive)
+	return slices.Equal(r.Obs[row*n:(row+1)*n], r.Next[row*n:(row+1)*n])
+}
+
+// meet reports whether steps lead to the same.
+func (r *recorded) meet(list []batchEnd) bool {
+	n := len(r.Obs) / len(r.Alive)
+	for _, x := range list[1:] {
+		if !slices.Equal(r.Next[x.row*n:(x.row+1)*n], r.Next[list[0].row*n:(list[0].row+1)*n]) {
+			return false
+		}
+	}
+	return true
 }
 
 // say accuses if it is none that a value of what comes can be, and reports whether it did.
-func (e batchEnds) say(f *check.Finding, tolerance float64) bool {
+func (r *recorded) sayEnds(f *check.Finding, e batchEnds, tolerance float64) bool {
 	rows, own, none, many, same := 0, 0, 0, 0, 0
 	var values []float64
 	for _, list := range e {
+		var comes, here []float64
 		for _, x := range list {
 			rows++
-			own += one(math.Abs(x[0]-x[1]) <= tolerance)
-			none += one(math.Abs(x[0]) <= tolerance)
-			values = append(values, x[1])
+			own += one(math.Abs(x.comes-x.own) <= tolerance)
+			none += one(math.Abs(x.comes) <= tolerance)
+			comes, here = append(comes, x.comes), append(here, x.own)
 		}
-		if span(list, 1) > 10*tolerance {
+		values = append(values, here...)
+		if span(here) > 10*tolerance && !r.meet(list) {
 			many += len(list)
-			if span(list, 0) <= tolerance {
+			if span(comes) <= tolerance {
 				same += len(list)
 			}
 		}
@@ -60,14 +88,8 @@ func (e batchEnds) say(f *check.Finding, tolerance float64) bool {
 	return true
 }
 
-// span is how far the numbers of a column are from each other.
-func span(list [][2]float64, column int) float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, x := range list {
-		low, high = min(low, x[column]), max(high, x[column])
-	}
-	return high - low
-}
+// span is how far numbers are from each other.
+func span(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
 
 // mostSteps is how many steps a return may have that is computed again.
 const mostSteps = 16

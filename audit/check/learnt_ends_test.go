@@ -98,6 +98,48 @@ func TestBatchesEndWithTheValueOfWhatComes(t *testing.T) {
 	}
 }
 
+// Where all steps lead to the same, it is worth the same in all environments.
+func TestStepsThatLeadToTheSameAreWorthTheSame(t *testing.T) {
+	m := made(t, 3, 60)
+	m.stretches()
+	for i := range m.next {
+		m.next[i] = 1
+	}
+	m.onward(func(*drill, int) float64 { return gamma * 0.4 })
+	if f, _ := said(t, m, "advantages"); f.Status != check.Pass || f.Rows == 0 {
+		t.Errorf("%s, %q in %d rows", f.Status, f.Says, f.Rows)
+	}
+}
+
+// Where nothing that is seen ever changes, what comes is worth what was there, at a batch's end and after a cut.
+func TestGamesOfOneStateAreNotAccusedOfOldValues(t *testing.T) {
+	m := made(t, 3, 60)
+	m.stretches()
+	for i := range m.obs { // of each batch another value, as the value learns
+		m.obs[i], m.next[i] = 1, 1
+	}
+	for k := range m.learn {
+		l := &m.learn[k]
+		for i := range l.row {
+			l.cols["values"][i] = 0.3 + 0.1*float64(k)
+		}
+		for i := len(l.row) - 1; i >= 0; i-- {
+			row, v := l.row[i], l.cols["values"][i]
+			adv := l.cols["rewards"][i] - v
+			switch {
+			case m.truncated[row], m.opens(l, i):
+				adv += gamma * v
+			case !m.dones[row]:
+				adv += gamma*v + gamma*lambda*l.cols["advantages"][i+1]
+			}
+			l.cols["advantages"][i], l.cols["returns"][i] = adv, adv+v
+		}
+	}
+	if f, _ := said(t, m, "advantages"); f.Status != check.Pass || f.Rows == 0 {
+		t.Errorf("%s, %q in %d rows", f.Status, f.Says, f.Rows)
+	}
+}
+
 // The value of what comes after a cut may be part of the learnt reward; that of what was seen before it must not.
 func TestCutsMayPayTheValueOfWhatComes(t *testing.T) {
 	for _, c := range []struct {
@@ -196,10 +238,11 @@ func TestNoiseIsNoScale(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		want   check.Status
-		factor func(i int) float64
+		factor func(i int, paid float64) float64
 	}{
-		{"a running scale", check.Pass, func(i int) float64 { return 1 / (1 + math.Sqrt(float64(i)/50)) }},
-		{"noise", check.Fault, func(int) float64 { return 0.9 + 0.2*r.Float64() }},
+		{"a running scale", check.Pass, func(i int, _ float64) float64 { return 1 / (1 + math.Sqrt(float64(i)/50)) }},
+		{"a root", check.Pass, func(_ int, paid float64) float64 { return 1 / math.Sqrt(paid) }},
+		{"noise", check.Fault, func(int, float64) float64 { return 0.9 + 0.2*r.Float64() }},
 	} {
 		m := made(t, 3, 60)
 		for row := range m.rewards {
@@ -211,7 +254,7 @@ func TestNoiseIsNoScale(t *testing.T) {
 		at := 0
 		edit("rewards", func(m *recording, l *drill, i int) float64 {
 			at++
-			return float64(m.rewards[l.row[i]]) * c.factor(at)
+			return float64(m.rewards[l.row[i]]) * c.factor(at, float64(m.rewards[l.row[i]]))
 		})(m)
 		m.without = "learn/advantages,learn/returns"
 		if f, _ := said(t, m, "learnt rewards"); f.Status != c.want {
