@@ -413,3 +413,18 @@ func TestCutsThatLeakAreFoundInShortBatches(t *testing.T) {
 		}
 	}
 }
+
+// Where everybody is said to draw from the same policy and nobody does, no agent's explains another's actions.
+func TestAPolicyThatNobodyPlaysIsNobodys(t *testing.T) {
+	m := made(t, 3, 120)
+	for i := range m.policyRow {
+		for k, p := range []float32{0.4, 0.3, 0.2, 0.1} {
+			m.logits[i*actions+k], m.probs[i*actions+k] = float32(math.Log(float64(p))), p
+		}
+	}
+	m.without = "legal,learn/*"
+	f, _ := said(t, m, "actions follow the policy")
+	if f.Status != check.Fault || !strings.Contains(f.Says, "not drawn from its policy") || strings.Contains(f.Says, "They are drawn from") {
+		t.Errorf("%s, %q", f.Status, f.Says)
+	}
+}
