@@ -47,6 +47,7 @@ type drill struct {
 	kind  []int64
 	cols  map[string][]float64
 	gamma float64
+	steps bool // returns of some steps, without lambda
 }
 
 const (
@@ -286,6 +287,9 @@ func (m *recording) arrays(t testing.TB) []npz.Array {
 	for _, l := range m.learn {
 		who, size, at = append(who, int64(l.who)), append(size, int64(len(l.row))), append(at, l.at)
 		gammas, lambdas = append(gammas, l.gamma), append(lambdas, lambda)
+		if l.steps {
+			lambdas[len(lambdas)-1] = math.NaN()
+		}
 		row, kind = append(row, l.row...), append(kind, l.kind...)
 		for range l.row {
 			sure = append(sure, true)
@@ -833,7 +837,7 @@ func TestMalformedRecordingsAreRefused(t *testing.T) {
 				}
 			}
 			return l
-		}, []string{"learn/kind[3] is 9, want a whole number from 0 to 4"}},
+		}, []string{"learn/kind[3] is 9, want a whole number from 0 to 5"}},
 		{"fractions as rows", change("policy/row", []float64{0.5}, 1), []string{"policy/row[0] is 0.5"}},
 		{"too few actions", func(l []npz.Array) []npz.Array {
 			for i := range l {
@@ -1011,6 +1015,21 @@ func TestLossesAreHeldToTheirBatch(t *testing.T) {
 			sum := 0.
 			for i, own := range at {
 				value[i] = 0.8 * m.learn[b].cols["returns"][own] // else pairs are hardly further apart
+			}
+			for i := range at {
+				for _, k := range at {
+					sum += (value[i] - m.learn[b].cols["returns"][k]) * (value[i] - m.learn[b].cols["returns"][k])
+				}
+			}
+			pairs := sum / float64(len(at)*len(at))
+			loss["total"] += 0.5 * (pairs - loss["value"])
+			loss["value"] = pairs
+		}},
+		{"pairs that are hardly apart", "the value loss", "every value against every row", func(b, _ int, at []int64, _, _, value []float64,
+			loss map[string]float64) {
+			sum := 0.
+			for i, own := range at {
+				value[i] = 0.01 * m.learn[b].cols["returns"][own]
 			}
 			for i := range at {
 				for _, k := range at {

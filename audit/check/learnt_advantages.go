@@ -11,9 +11,9 @@ import (
 	"github.com/hop-marl/hop/num/check"
 )
 
-// anyGae reports whether a batch holds all that advantages follow from.
+// anyGae reports whether a batch holds all that advantages follow from, or returns of some steps.
 func (r *recorded) anyGae() bool {
-	return slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) })
+	return slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) || hasSteps(&b) })
 }
 
 // hasAdvantages reports whether a batch holds all that advantages follow from.
@@ -149,6 +149,10 @@ func (r *recorded) advantages(f *check.Finding) {
 	if !r.found(f) {
 		return
 	}
+	if !slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return hasAdvantages(&b) }) {
+		r.stepReturns(f)
+		return
+	}
 	a := advantageCount{recorded: r, who: make([]int, r.Count), agrees: make([]int, len(reference.AdvantageSlips))}
 	var all, off []float64
 	r.links(func(l link) {
@@ -177,7 +181,9 @@ type advantageCount struct {
 	firsts, firstBad   int // of an episode's first steps
 	beforeEnd, early   int // steps before an end, and those that stop there already
 	beyond, afterValue int // wrong exits that reach into the next episode, or count its value
-	leaks              int // cuts after which the next episode's value counts
+	leaks, leakable    int // cuts after which the next episode's value counts, of those whose batch goes on with it
+	before             int // cuts after which the value of the step itself counts once more
+	lasts              batchEnds
 }
 
 // take takes in one row.
@@ -206,8 +212,13 @@ func (a *advantageCount) take(l link) {
 		}
 	case cut: // what came next is not recorded, so that only what it must not be can be told
 		a.rows[atCut]++
-		a.bad[atCut] += one(very(ended))
+		again := s.Gamma * s.Value
+		added := a.added(l) // to the reward, as Stable-Baselines3 does
+		a.bad[atCut] += one(very(ended) && added == 0)
+		a.leakable += one(l.new >= 0)
 		a.leaks += one(l.new >= 0 && (very(value.Estimate()) || very(onward.Estimate())))
+		paid := added != 0 && math.Abs(added-again) <= a.tolerance+1e-4*math.Abs(again)
+		a.before += one(!a.stays(l.row) && (very(ended+again) || very(ended) && paid))
 	case l.next >= 0:
 		wrong := miss(within, s.Estimate())
 		if a.Before(l.row) < 0 {
@@ -221,7 +232,33 @@ func (a *advantageCount) take(l link) {
 		for k, slip := range reference.AdvantageSlips {
 			a.agrees[k] += one(wrong && slip.Says != "" && near(slip.Of(s)))
 		}
+	case a.After(l.row) >= 0 && !a.stays(l.row): // the batch ends here, the episode does not
+		a.lasts.take(l.b, batchEnd{got - s.Reward + s.Value, s.Gamma * s.Value, l.row})
 	}
+}
+
+// added is what was added to the reward that was paid; 0: nothing.
+func (a *advantageCount) added(l link) float64 {
+	var ratios []float64
+	x := l.b.Col["rewards"]
+	for i, row := range l.b.Row {
+		if row < 0 || !l.b.Sure[i] || a.Reward[row] == 0 {
+			continue
+		}
+		if _, cut := a.Ends(row); !cut {
+			ratios = append(ratios, x[i]/float64(a.Reward[row]))
+		}
+	}
+	scale := 1.
+	if len(ratios) > 0 {
+		slices.Sort(ratios)
+		scale = ratios[len(ratios)/2]
+	}
+	paid := scale * float64(a.Reward[l.row])
+	if more := x[l.i] - paid; math.Abs(more) > 0.02*math.Abs(paid)+a.tolerance {
+		return more
+	}
+	return 0
 }
 
 // explained is a slip that most of so many wrong rows agree with, in words.
@@ -264,9 +301,13 @@ func (a *advantageCount) say(f *check.Finding) {
 			explained([]int{a.beyond, a.afterValue}, func(k int) string {
 				return []string{"They reach into the next episode: the exit does not stop them.", "The value after the exit counts."}[k]
 			}, bad[atExit]))
-	case rows[atCut] >= 5 && a.leaks*10 > rows[atCut]*8:
-		f.Accuse(check.Fault, float64(a.leaks)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
-			a.leaks, rows[atCut]), "take the value of the last observation before the reset")
+	case a.leakable >= 5 && a.leaks*10 > a.leakable*8:
+		f.Accuse(check.Fault, float64(a.leaks)/float64(a.leakable), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
+			a.leaks, a.leakable), "take the value of the last observation before the reset")
+	case rows[atCut] >= 5 && a.before*10 > rows[atCut]*8:
+		f.Accuse(check.Fault, float64(a.before)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of what was seen before the step "+
+			"counts, in %d of %d.", a.before, rows[atCut]), "take the value of the last observation, the one after the step")
+	case a.sayEnds(f, a.lasts, a.tolerance):
 	case rows[atCut] >= 5 && bad[atCut]*10 > rows[atCut]*8 && a.Horizon == 0:
 		f.Accuse(check.Suspect, float64(bad[atCut])/float64(rows[atCut]),
 			fmt.Sprintf("A cut is learnt as an exit, in %d of %d: the value of what "+
@@ -455,17 +496,65 @@ func (r *recorded) raised(f *check.Finding) {
 		}, "the loss: its sign, and whether rows, actions and advantages of a minibatch are taken by the same indices")
 }
 
-// valued asks whether an update moves values away from returns: their error grows by a tenth
-// and, of two rows with the same value, the one with the higher return gains less. That it
+// moved asks whether updates change the policy by anything at all, before it is all but sure of what it does.
+func (r *recorded) moved(f *check.Finding) {
+	f.Unit = "mean of |ratio - 1|"
+	updates, most, sum := make([]int, r.Count), make([]float64, r.Count), make([]float64, r.Count)
+	for k := range r.Batches {
+		b := &r.Batches[k]
+		now, old := b.Col["after_logprobs"], b.Col["logprobs"]
+		if now == nil || old == nil || len(old) < 8 {
+			continue
+		}
+		if adv := b.Col["advantages"]; adv != nil {
+			if _, sd := moments(adv); sd < 1e-6 { // nothing to learn from
+				continue
+			}
+		}
+		move, chance := 0., 0.
+		for i := range old {
+			move += math.Abs(math.Exp(min(now[i]-old[i], 20))-1) / float64(len(old))
+			chance += math.Exp(old[i]) / float64(len(old))
+		}
+		if chance > 0.95 {
+			continue
+		}
+		a := b.Agents[0]
+		updates[a]++
+		most[a], sum[a] = max(most[a], move), sum[a]+move
+		f.Rows += len(old)
+	}
+	f.Says = fmt.Sprintf("Updates change the probabilities of what was played, in %d rows.", f.Rows)
+	for a, n := range updates {
+		if n == 0 {
+			continue
+		}
+		f.Saw(sum[a]/float64(n), 0.01, "%s: mean change of the ratio in %d updates", r.Agents[a], n)
+		if n >= 6 && most[a] < 1e-4 && f.Status == check.Pass {
+			f.Who = []int{a}
+			f.Accuse(check.Suspect, most[a], fmt.Sprintf("Updates of %s hardly change what it does: the ratio moves from 1 by %.1g on average, and "+
+				"never by more than %.1g, in %d updates.", r.Agents[a], sum[a]/float64(n), most[a], n),
+				"the learning rate, for this optimiser: what suits Adam is far too little for SGD; and what loss.backward() is called on")
+		}
+	}
+}
+
+// valued asks whether an update moves values away from returns: of two rows with the same value, the one with
+// the higher return gains less, and their error grows by a tenth, or in nearly all updates. That it
 // gains no more says nothing: in a short run a network that learns well may do so.
 func (r *recorded) valued(f *check.Finding) {
-	fell := map[string]float64{} // by agent, the sum of squared errors before, and a tenth of it, less that after
+	fell := map[string]float64{}                           // by agent, the sum of squared errors before, and a tenth of it, less that after
+	grew, of := make(map[string]int), make(map[string]int) // updates with which it grew, of so many
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		if now, old, ret := b.Col["after_values"], b.Col["values"], b.Col["returns"]; now != nil && old != nil && ret != nil {
+			me, before, after := r.Agents[b.Agents[0]], 0., 0.
 			for i := range ret {
-				fell[r.Agents[b.Agents[0]]] += 1.1*(old[i]-ret[i])*(old[i]-ret[i]) - (now[i]-ret[i])*(now[i]-ret[i])
+				before, after = before+(old[i]-ret[i])*(old[i]-ret[i]), after+(now[i]-ret[i])*(now[i]-ret[i])
 			}
+			fell[me] += 1.1*before - after
+			grew[me] += one(after > before)
+			of[me]++
 		}
 	}
 	r.effects(f, []string{"after_values", "values", "returns"}, func(b *record.Batch) float64 {
@@ -473,7 +562,7 @@ func (r *recorded) valued(f *check.Finding) {
 	},
 		"Updates bring values closer to returns, in %d rows.",
 		func(name string, c relation) (check.Status, string) {
-			if fell[name] <= 0 && c.z() < -4 {
+			if (fell[name] <= 0 || of[name] >= 6 && grew[name]*10 > of[name]*9) && c.z() < -4 {
 				return check.Fault,
 					fmt.Sprintf("Updates of %s move values away from returns: a correlation of %.2f over %d rows.", name, c.mean(), c.rows)
 			}

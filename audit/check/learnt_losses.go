@@ -228,11 +228,12 @@ func (r *recorded) valueLoss(f *check.Finding) {
 					}
 				}
 			}
-			if own, all = own/n, all/(n*n); math.Abs(all-own) < 0.05*own {
+			if own, all = own/n, all/(n*n); math.Abs(all-own) < 1e-3*own {
 				continue // one cannot be told from the other
 			}
 			f.Rows++
-			is := func(x float64) bool { return math.Abs(loss-x) < 0.01*x || math.Abs(loss-x/2) < 0.005*x }
+			near := min(0.01, 0.2*math.Abs(all-own)/own)
+			is := func(x float64) bool { return math.Abs(loss-x) < near*x || math.Abs(loss-x/2) < near*x/2 }
 			if is(all) && !is(own) {
 				pairs++
 				who = append(who, b.Agents...)

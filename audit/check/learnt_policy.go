@@ -239,14 +239,14 @@ func (r *recorded) draws(f *check.Finding) {
 	f.Accuse(check.Fault, f.Effect, says+also(len(bad)), next)
 }
 
-// whosePolicy returns under whose policy each agent's actions are likeliest, at steps at
-// which both are there; -1 where there are too few.
+// whosePolicy returns under whose policy each agent's actions are likeliest, by more than chance
+// gives, at steps at which both are there; -1 where there are too few.
 func (r *recorded) whosePolicy(place []int) []int {
 	k := r.Count
 	whose := make([]int, k)
 	for a := range k {
 		whose[a] = -1
-		best := math.Inf(-1)
+		best, own := math.Inf(-1), math.Inf(-1)
 		for b := range k {
 			sum, n := 0., 0
 			for t := range r.Steps {
@@ -260,6 +260,12 @@ func (r *recorded) whosePolicy(place []int) []int {
 			if n >= 20 && sum/float64(n) > best+1e-9 {
 				best, whose[a] = sum/float64(n), b
 			}
+			if a == b && n > 0 {
+				own = sum / float64(n)
+			}
+		}
+		if best < own+0.05 { // nobody's explains them better than the agent's own
+			whose[a] = a
 		}
 	}
 	return whose

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -88,8 +89,8 @@ func (r *recorded) learntRewards(f *check.Finding) {
 	if paid := r.paidRows(); wrong*float64(f.Rows) < max(3, 0.02*paid) {
 		return
 	}
-	if best == nil && kept {
-		f.Says = fmt.Sprintf("Learnt rewards are those that were paid, rescaled as the run goes on, in %d rows.", f.Rows)
+	if best == nil && kept && (r.steady() || r.rises()) {
+		f.Says = fmt.Sprintf("Learnt rewards are those that were paid, rescaled as the run goes on or by their size, in %d rows.", f.Rows)
 		return
 	}
 	says := fmt.Sprintf("%.1f %% of the rewards that %s from are not those that were paid for the row.", 100*wrong, r.few(f,
@@ -144,6 +145,52 @@ func (r *recorded) scale() (scale float64, kept bool) {
 		scale = 1
 	}
 	return scale, kept
+}
+
+// steady reports whether what rewards are multiplied by hardly changes from one step to the next, as
+// that of a running normaliser does; noise does not.
+func (r *recorded) steady() bool {
+	var jumps []float64
+	for k := range r.Batches {
+		b := &r.Batches[k]
+		x, at := b.Col["rewards"], map[int]float64{}
+		for i, row := range b.Row {
+			if x == nil || row < 0 || !b.Sure[i] || r.Reward[row] == 0 {
+				continue
+			}
+			if _, cut := r.Ends(row); !cut {
+				at[row] = math.Log(x[i] / float64(r.Reward[row]))
+			}
+		}
+		for row, ratio := range at {
+			if next, ok := at[r.After(row)]; ok {
+				jumps = append(jumps, math.Abs(next-ratio))
+			}
+		}
+	}
+	if len(jumps) < 16 {
+		return true
+	}
+	slices.Sort(jumps)
+	return jumps[len(jumps)/2] < 0.02
+}
+
+// rises reports whether a learnt reward follows from the paid one alone, and rises with it, as a root or a logarithm does.
+func (r *recorded) rises() bool {
+	var pairs [][2]float64 // paid, learnt
+	r.Each(func(b *record.Batch, i, row int) {
+		if _, cut := r.Ends(row); b.Col["rewards"] != nil && r.Owns(b, row) && !cut {
+			pairs = append(pairs, [2]float64{float64(r.Reward[row]), b.Col["rewards"][i]})
+		}
+	})
+	slices.SortFunc(pairs, func(x, y [2]float64) int { return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1])) })
+	off, highest := 0, math.Inf(-1)
+	for i, p := range pairs {
+		near := 1e-4 * max(math.Abs(p[1]), 1e-2)
+		off += one(p[1] < highest-near || i > 0 && p[0] == pairs[i-1][0] && p[1] > pairs[i-1][1]+near)
+		highest = max(highest, p[1])
+	}
+	return off*100 <= len(pairs)
 }
 
 // lastRows returns what gives the agent's row before in the file: a step before, or the
@@ -242,7 +289,7 @@ func (r *recorded) learntEnds(f *check.Finding) {
 		}
 		if form.good {
 			wrong = min(wrong, off)
-		} else if fits && best < 0 {
+		} else if fits && best < 0 && (rows[k] > 0 || k+1 == len(forms)) { // what there was none of explains nothing
 			best = k
 		}
 		f.Saw(off, 0, "rows that differ from: %s", form.says)

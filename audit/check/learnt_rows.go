@@ -22,9 +22,9 @@ func (r *recorded) found(f *check.Finding) bool {
 	for _, b := range r.Batches {
 		for i := range b.Row {
 			n++
-			if b.Kind[i] == record.Unseen || b.Kind[i] == record.Other {
+			if b.Kind[i] == record.Unseen {
 				missing++
-			} else if b.Sure[i] {
+			} else if b.Sure[i] { // by its number, whatever was made of what it showed
 				sure++
 			}
 		}
@@ -326,13 +326,30 @@ func (r *recorded) wasPlayed(f *check.Finding) {
 	if !r.found(f) {
 		return
 	}
+	kinds := [record.Moved + 1]int{}
+	for _, b := range r.Batches {
+		for _, kind := range b.Kind {
+			kinds[kind]++
+		}
+	}
+	changed := float64(kinds[record.Other]) > unplayed*float64(kinds[record.Other]+kinds[record.Played])
 	c := countRows(r.Agents)
 	for _, b := range r.Batches {
 		for _, kind := range b.Kind {
-			c.add(b.Agents[0], kind == record.Unseen || kind == record.Other)
+			c.add(b.Agents[0], kind == record.Unseen || kind == record.Other && !changed || kind == record.Moved)
 		}
 	}
-	total, share := c.counted(f, "All of %d learnt rows were played.", "learnt rows that nobody played")
+	good := "All of %d learnt rows were played."
+	if changed {
+		good = "What rows show is changed on its way to the learner, in %d rows, so that it cannot be compared."
+	}
+	total, share := c.counted(f, good, "learnt rows that nobody played")
+	if moved := float64(kinds[record.Moved]) / float64(max(f.Rows, 1)); kinds[record.Moved] >= 5 && moved > 0.01 {
+		f.Accuse(check.Fault, moved, fmt.Sprintf("%.0f %% of what %s from is what was seen at other steps than those whose action and reward "+
+			"stand beside it.", 100*moved, r.few(f, "learns", "learn")),
+			"what lies between the environment and the buffer: a sight that is not brought up to date, a step late, or another's")
+		return
+	}
 	if total >= 5 && share > 0.01 {
 		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of what %s from is nothing that was played: observations that nobody had.",
 			100*share, r.few(f, "learns", "learn")),

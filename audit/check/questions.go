@@ -128,6 +128,7 @@ var questions = []question{
 	{4, "advantages", check.PPO, (*recorded).anyGae, needGae, nil, (*recorded).advantages},
 	{4, "returns", check.PPO, has("returns", "values", "advantages"), column("returns"), nil, (*recorded).returns},
 	{4, "updates follow advantages", check.PPO, has("after_logprobs", "logprobs", "advantages"), needAfter, nil, (*recorded).raised},
+	{4, "updates move the policy", check.PPO, has("after_logprobs", "logprobs"), needAfter, nil, (*recorded).moved},
 	{4, "values follow returns", check.PPO, has("after_values", "values", "returns"), needAfter, nil, (*recorded).valued},
 	{4, "every row is learnt from", check.PPO, mini(""), needMini, nil, (*recorded).everyRow},
 	{4, "advantages are normalised over what is learnt from", check.PPO, mini("advantages"), miniColumn("advantages"), nil,

@@ -93,6 +93,7 @@ const (
 	Zeros  // nothing but zeros
 	Unseen // an observation that nobody had
 	Other  // not what the row that it claims to be had
+	Moved  // what was seen at another step than that of the row that it claims to be
 )
 
 // Table is rows of numbers; NaN where one has fewer.
@@ -348,7 +349,7 @@ func (l *learnersReader) batches() {
 		total += n
 	}
 	row := l.whole("learn/row", total, -1, l.r.Steps*l.r.Count-1)
-	kind := l.whole("learn/kind", total, Played, Other)
+	kind := l.whole("learn/kind", total, Played, Moved)
 	sure := l.whole("learn/sure", total, 0, 1)
 	gamma, lambda := l.flat("learn/gamma", len(who)), l.flat("learn/lambda", len(who))
 	col := map[string][]float64{}

@@ -69,7 +69,7 @@ type AdvantageSlip struct {
 
 // AdvantageSlips are those that are tried, on updates and on recorded advantages alike.
 var AdvantageSlips = []AdvantageSlip{
-	{"no discount", "", func(s AdvantageStep) float64 { s.Gamma = 1; return s.Estimate() }},
+	{"no discount", "The discount is left out: gamma is 1.", func(s AdvantageStep) float64 { s.Gamma = 1; return s.Estimate() }},
 	{"", "The value of the next step is left out.", func(s AdvantageStep) float64 { return s.Reward - s.Value }},
 	{"", "They are errors of one step: the next advantage is left out.", func(s AdvantageStep) float64 { s.Lambda = 0; return s.Estimate() }},
 	{"", "Nothing is discounted.", func(s AdvantageStep) float64 { s.Gamma, s.Lambda = 1, 1; return s.Estimate() }},

@@ -522,8 +522,10 @@ class Recorder:
         return e, 0 if e is None else e.length, self._places([agent])[0]
 
     def _same(self, number: np.ndarray, obs: np.ndarray) -> np.ndarray:
-        """Whether rows hold the observations that were recorded there: 0, else 4."""
+        """Whether rows hold the observations that were recorded there: 0; 5: those of another step; else 4."""
         p = self._played
+        p.look()
+        agents = range(len(p.names))
         kind = np.zeros(len(number), np.uint8)
         for i, r in enumerate(number):
             e, t = p.where.get(int(r) // len(p.names), (None, 0))
@@ -531,7 +533,9 @@ class Recorder:
             if e is not None:
                 e.settle()
             if e is not None and e.alive[t, a]:
-                kind[i] = 0 if np.array_equal(e.obs[t, a, : p.sizes[a]], obs[i]) else 4
+                if not np.array_equal(e.obs[t, a, : p.sizes[a]], obs[i]):
+                    key = p.hash(obs[i])
+                    kind[i] = 5 if any((b, key) in p.index or (b, key) in p.finals for b in agents) else 4
         return kind
 
 
