@@ -96,6 +96,12 @@ func (l link) step(next int) reference.AdvantageStep {
 	return s
 }
 
+// onward reports whether the agent's episode goes on in play after the batch, at row next, and values count.
+func (l link) onward(next int, least float64) bool {
+	done := l.b.Col["dones"]
+	return next >= 0 && math.Abs(l.b.Gamma*l.b.Col["values"][l.i]) > least && (done == nil || done[l.i] != 1)
+}
+
 // links visits all rows whose advantage can be computed again.
 func (r *recorded) links(visit func(l link)) {
 	first := make([]int, r.Count) // of each agent, the row with which its next episode begins, going back
@@ -178,6 +184,7 @@ type advantageCount struct {
 	beforeEnd, early   int // steps before an end, and those that stop there already
 	beyond, afterValue int // wrong exits that reach into the next episode, or count its value
 	leaks              int // cuts after which the next episode's value counts
+	lasts, dropped     int // last steps of a batch whose episode goes on, and those without the value of what comes next
 }
 
 // take takes in one row.
@@ -208,6 +215,9 @@ func (a *advantageCount) take(l link) {
 		a.rows[atCut]++
 		a.bad[atCut] += one(very(ended))
 		a.leaks += one(l.new >= 0 && (very(value.Estimate()) || very(onward.Estimate())))
+	case l.next < 0 && l.onward(a.After(l.row), 20*a.tolerance):
+		a.lasts++
+		a.dropped += one(very(ended))
 	case l.next >= 0:
 		wrong := miss(within, s.Estimate())
 		if a.Before(l.row) < 0 {
@@ -241,10 +251,11 @@ func explained(agrees []int, says func(k int) string, n int) string {
 // say says what was found.
 func (a *advantageCount) say(f *check.Finding) {
 	rows, bad := a.rows, a.bad
-	f.Rows, f.Unit = rows[within]+rows[atExit]+rows[atCut], "share of rows"
+	f.Rows, f.Unit = rows[within]+rows[atExit]+rows[atCut]+a.lasts, "share of rows"
 	f.Saw(float64(bad[within]), 0, "wrong within an episode, of %d", rows[within])
 	f.Saw(float64(bad[atExit]), 0, "wrong at an exit, of %d", rows[atExit])
 	f.Saw(float64(bad[atCut]), 0, "without the value of what comes next at a cut, of %d", rows[atCut])
+	f.Saw(float64(a.dropped), 0, "without the value of what comes next at a batch's end, of %d", a.lasts)
 	f.Who = indices(a.who)
 	const next = "where advantages are computed: A = r + gamma V' - V + gamma lambda A', where V' and A' are 0 after the agent's own end"
 	off := func(kind int) bool { return bad[kind] >= 3 && float64(bad[kind]) > 0.02*float64(rows[kind]) }
@@ -264,6 +275,11 @@ func (a *advantageCount) say(f *check.Finding) {
 			explained([]int{a.beyond, a.afterValue}, func(k int) string {
 				return []string{"They reach into the next episode: the exit does not stop them.", "The value after the exit counts."}[k]
 			}, bad[atExit]))
+	case a.dropped >= 5 && a.dropped*2 > a.lasts:
+		f.Who = nil
+		f.Accuse(check.Fault, float64(a.dropped)/float64(a.lasts), fmt.Sprintf("Where a batch ends and the episode goes on, the value of what comes "+
+			"next is left out, in %d of %d.", a.dropped, a.lasts), "the value after a rollout's last step: that of the observation that comes next, 0 "+
+			"only if the agent left")
 	case rows[atCut] >= 5 && a.leaks*10 > rows[atCut]*8:
 		f.Accuse(check.Fault, float64(a.leaks)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
 			a.leaks, rows[atCut]), "take the value of the last observation before the reset")

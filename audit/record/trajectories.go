@@ -40,7 +40,9 @@ type Trajectories struct {
 	GoalLen   int
 	Joint     []int32 // [T][A][A] the last joint action as each agent recorded it; nil: not recorded
 
-	Recorded []npz.Array // what hop.Recorder adds of learners; package learners reads it
+	Recorded []npz.Array // what hop.Recorder adds of learners; ReadLearners reads it, and sets these two:
+	Learns   []bool      // [A] who has a network or batches; nil: nothing of learners is recorded
+	Shared   bool        // one network acts for all agents and cannot tell them apart
 }
 
 // At returns the place of a step and agent in [T][A] arrays.
