@@ -243,6 +243,12 @@ var rare = []struct{ check, what string }{
 	{"predictions of others", "a model of others"}, {"predictions of the world", "a world model"},
 }
 
+// columns are what a batch must hold beside what the question's own sentence asks for.
+var columns = map[string][]string{
+	"returns": {"advantages", "values"}, "new log-probabilities": {"logprobs"},
+	"updates follow advantages": {"advantages", "logprobs"}, "values follow returns": {"returns", "values"},
+}
+
 // lacks says what a recording lacks for the question, with its own agents' names.
 func (q question) lacks(r *recorded) string {
 	says := q.missing
@@ -268,11 +274,14 @@ func (q question) lacks(r *recorded) string {
 	case says == needLoss && (lossOf("policy")(r) || lossOf("value")(r) || lossOf("entropy")(r) || lossOf("total")(r)):
 		says = fmt.Sprintf(needTerms, missing(part{"policy", lossOf("policy")(r)}, part{"entropy", lossOf("entropy")(r)},
 			part{"total", lossOf("total")(r)}))
-	case q.check == "returns" || q.check == "new log-probabilities":
-		for _, c := range []string{"advantages", "values", "logprobs"} {
-			if (q.check == "returns") != (c == "logprobs") && !has(c)(r) && anyBatches(r) {
+	case anyBatches(r):
+		for _, c := range columns[q.check] { // the last one that is missing says it
+			if !has(c)(r) {
 				says = column(c)
 			}
+		}
+		if says != q.missing && q.missing == needAfter && !has("after_logprobs")(r) && !has("after_values")(r) {
+			says = needAfter
 		}
 	}
 	return strings.NewReplacer("agent_0", r.Agents[0], "agent_1", r.Agents[min(1, r.Count-1)]).Replace(says)
