@@ -35,6 +35,7 @@ type recording struct {
 	worldRow                        []int64
 	world                           []float32
 	worldReward                     []float32
+	seed                            []int64           // that resets were given; nil: none
 	without                         string            // arrays to leave out, between commas
 	taken                           map[int64]float64 // the probability of a row's action when it was taken
 	deal                            func(a int) int
@@ -276,6 +277,9 @@ func (m *recording) arrays(t testing.TB) []npz.Array {
 		{Name: "world/row", Data: m.worldRow}, {Name: "world/next", Shape: []int{len(m.worldRow), obsWidth}, Data: m.world},
 		{Name: "world/reward", Data: m.worldReward},
 	}
+	if m.seed != nil {
+		all = append(all, npz.Array{Name: "seed", Data: m.seed})
+	}
 	var who, size, at, row, kind []int64
 	var sure []bool
 	var gammas, lambdas []float64
@@ -433,6 +437,17 @@ func twice(m *recording) {
 			p[k] /= sum
 		}
 		copy(m.logits[i*actions:], once)
+	}
+}
+
+// begin gives every episode a seed, -1 for none, and all of them one start if they are alike.
+func (m *recording) begin(alike bool, seed func(episode int64) int64) {
+	n := m.agents() * obsWidth
+	for t, e := range m.episode {
+		m.seed = append(m.seed, seed(e))
+		if alike && (t == 0 || m.episode[t-1] != e) {
+			copy(m.obs[t*n:(t+1)*n], m.obs[:n])
+		}
 	}
 }
 
@@ -652,9 +667,10 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		says, never    string
 	}{
 		{"", "policy value entropy", "hand total to rec.loss", "The loss is not recorded"},
-		{"", "policy entropy total", "rec.loss(..., value=...) is missing", "rec.minibatch(..., values=...)"},
+		{"", "policy entropy total", "without rec.loss(..., value=...).", "rec.minibatch(..., values=...)"},
 		{"policy/row,policy/logits,policy/probs", "total", `rec.policy("eater_0"`, "Masks are not recorded"},
 		{"legal", "total", "Masks are not recorded: the environment gives none", "rec.policy("},
+		{"legal,policy/row,policy/logits,policy/probs", "total", "Masks are not recorded: the environment gives none", "env.step. Masks"},
 		{"learn/values", "total", "hand values to rec.batch", "hand gamma"},
 		{"learn/logprobs", "total", "hold no logprobs", "hold no new_logprobs"},
 		{"learn/logprobs", "total", "hold no logprobs", "rec.learnt("},
@@ -922,6 +938,16 @@ func TestFaultsOfLearnersAreFound(t *testing.T) {
 				copy(m.obs[first[e+30]*3*obsWidth:(first[e+30]+1)*3*obsWidth], m.obs[first[e]*3*obsWidth:])
 			}
 		}, "copies start apart", "rollout", check.Fault, "begin alike: 30 of 30"},
+		{"one seed for all episodes", 3, func(m *recording) { m.begin(true, func(int64) int64 { return 0 }) }, "seeds of episodes", "rollout",
+			check.Suspect, "58 of 60 episodes are reset with a seed that their copy of the environment had before"},
+		{"one seed for all episodes, which start apart", 3, func(m *recording) { m.begin(false, func(int64) int64 { return 0 }) },
+			"seeds of episodes", "rollout", check.Pass, "do not start alike"},
+		{"a seed for every episode", 3, func(m *recording) { m.begin(true, func(e int64) int64 { return e }) }, "seeds of episodes", "rollout",
+			check.Pass, "do not start alike"},
+		{"a seed at first", 3, func(m *recording) {
+			m.begin(true, func(e int64) int64 { return min(0, 0-min(e, 1)) })
+		}, "seeds of episodes", "rollout", check.Pass, "do not start alike"},
+		{"no seeds", 3, func(*recording) {}, "seeds of episodes", "rollout", check.NotAsked, "No reset was given a seed"},
 		{"softmax twice", 3, twice, "the policy is the network's", "ppo", check.Fault, "A softmax is applied twice"},
 		{"a temperature", 3, func(m *recording) {
 			for i := range m.logits {

@@ -346,6 +346,31 @@ func (r *recorded) copiesApart(f *check.Finding) {
 	}
 }
 
+// seeds asks whether a copy of the environment is reset with the same seed again and again, and starts alike for it.
+func (r *recorded) seeds(f *check.Finding) {
+	n := len(r.Obs) / r.Steps
+	type reset struct{ env, seed int }
+	first, again := map[reset]int{}, 0 // the first step of a seed's first episode
+	for _, t := range r.Starts {
+		if r.Seed[t] < 0 {
+			continue
+		}
+		f.Rows++
+		key := reset{r.Env[t], r.Seed[t]}
+		if at, known := first[key]; !known {
+			first[key] = t
+		} else {
+			again += one(slices.Equal(r.Obs[t*n:(t+1)*n], r.Obs[at*n:(at+1)*n]))
+		}
+	}
+	f.Unit, f.Says = "share of episodes", fmt.Sprintf("Episodes do not start alike by a seed that comes again, in %d of them.", f.Rows)
+	if share := float64(again) / float64(max(f.Rows, 1)); again >= 8 && 2*again > len(r.Starts) {
+		f.Accuse(check.Suspect, share, fmt.Sprintf("%d of %d episodes are reset with a seed that their copy of the environment had before, and start "+
+			"as they did then.", again, len(r.Starts)), "seeds: give reset one at the beginning of the run, then none, or a new one every time; if one "+
+			"start is meant, all is well")
+	}
+}
+
 // alike reports whether all steps show the same.
 func sameViews(steps []int, see func(t int) []float32) bool {
 	for _, t := range steps[1:] {

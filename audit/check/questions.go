@@ -34,10 +34,11 @@ const (
 	needAfter    = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
 	needMini     = `Minibatches are not recorded: call rec.minibatch("agent_0", indices) for each of them, by places in the batch.`
 	needMiniCol  = `Minibatches hold no %s: hand them to rec.minibatch(..., %s=...), as the loss reads them.`
-	needValues   = "The value loss cannot be computed again: %s is missing."
+	needValues   = "The value loss cannot be computed again without %s."
 	needLoss     = `The loss is not recorded: call rec.loss("agent_0", policy=..., value=..., entropy=..., total=...) after rec.minibatch.`
 	needTerms    = "Of the loss not all is recorded: hand %s to rec.loss, too."
 	needCopies   = "One environment is recorded: with several, rec.wrap each of them."
+	needSeeds    = "No reset was given a seed, so that none can have been given twice."
 	needOneAgent = "There is one learner: nothing to compare."
 )
 
@@ -119,6 +120,8 @@ var questions = []question{
 	{2, "rows are learnt from once", "buffers", has("logprobs"), column("logprobs"), nil, (*recorded).once},
 	{3, "copies start apart", "rollout", func(r *recorded) bool { return r.Env != nil && r.Obs != nil }, needCopies, nil,
 		(*recorded).copiesApart},
+	{3, "seeds of episodes", "rollout", func(r *recorded) bool { return r.Seed != nil && r.Env != nil && r.Obs != nil }, needSeeds, nil,
+		(*recorded).seeds},
 	{3, "learnt rewards", "buffers", has("rewards"), column("rewards"), nil, (*recorded).learntRewards},
 	{3, "learnt ends", "buffers", has("dones"), column("dones"), nil, (*recorded).learntEnds},
 	{4, "the policy is the network's", check.PPO, func(r *recorded) bool { return r.Logits.Width > 0 }, needPolicy, nil, (*recorded).softmax},
@@ -257,7 +260,7 @@ func (q question) lacks(r *recorded) string {
 	switch {
 	case isRare && recorder && !r.watches(q.module):
 		says = r.rarely()
-	case q.check == "legal actions" && recorder, q.check == "the policy keeps to masks" && anyProbs(r):
+	case recorder && q.check == "legal actions", recorder && q.check == "the policy keeps to masks" && r.Legal == nil:
 		says = needMasks
 	case q.check == "the policy keeps to masks" && r.Legal != nil:
 		says = needPolicy

@@ -112,6 +112,7 @@ type Learners struct {
 	Count   int
 	Open    []bool // [T] the recording of the episode stops here, not the episode
 	Env     []int  // [T] which copy of the environment; nil: not recorded
+	Seed    []int  // [T] which of the seeds that resets were given, -1: none; nil: no reset was given one
 	Start   []int  // [T] the first step of the episode
 	Nets    []Network
 	Updates []Update
@@ -185,6 +186,9 @@ func ReadLearners(d *Trajectories) (*Learners, error) {
 	}
 	if l.has("env") {
 		r.Env = l.whole("env", d.Steps, 0, largest)
+	}
+	if l.has("seed") {
+		r.Seed = l.whole("seed", d.Steps, -1, largest)
 	}
 	l.nets()
 	l.updates()

@@ -111,7 +111,7 @@ func Read(r io.ReaderAt, size int64, name string) (*Trajectories, error) {
 }
 
 // recorded are the arrays that hop.Recorder adds, and the folders that it puts them in.
-var recorded = []string{"open", "env", "learners", "learn/", "mini/", "updates/", "policy/", "moa/", "world/"}
+var recorded = []string{"open", "env", "seed", "learners", "learn/", "mini/", "updates/", "policy/", "moa/", "world/"}
 
 // ofRecorder reports whether an array is one that hop.Recorder adds.
 func ofRecorder(name string) bool {
