@@ -277,9 +277,9 @@ func (a *advantageCount) say(f *check.Finding) {
 			}, bad[atExit]))
 	case a.dropped >= 5 && a.dropped*2 > a.lasts:
 		f.Who = nil
-		f.Accuse(check.Fault, float64(a.dropped)/float64(a.lasts), fmt.Sprintf("Where a batch ends and the episode goes on, the value of what comes "+
-			"next is left out, in %d of %d.", a.dropped, a.lasts), "the value after a rollout's last step: that of the observation that comes next, 0 "+
-			"only if the agent left")
+		f.Accuse(check.Fault, float64(a.dropped)/float64(a.lasts), fmt.Sprintf("Where a batch ends and the episode goes on, the value of what "+
+			"comes next is left out, in %d of %d.", a.dropped, a.lasts), "the value after a rollout's last step: that of the observation that "+
+			"comes next, 0 only if the agent left")
 	case rows[atCut] >= 5 && a.leaks*10 > rows[atCut]*8:
 		f.Accuse(check.Fault, float64(a.leaks)/float64(rows[atCut]), fmt.Sprintf("After a cut the value of the next episode counts, in %d of %d.",
 			a.leaks, rows[atCut]), "take the value of the last observation before the reset")

@@ -258,8 +258,8 @@ func (r *recorded) valueLoss(f *check.Finding) {
 	}
 	f.Says = fmt.Sprintf("No value loss is taken over pairs of rows, in %d minibatches.", f.Rows)
 	if f.Who = unique(f.Who); pairs > 0 {
-		f.Accuse(check.Fault, float64(pairs)/float64(f.Rows), "The value loss holds every value against every row's return, not each against its "+
-			"own.", "shapes in the value loss: [n, 1] less [n] is [n, n]; squeeze the values")
+		f.Accuse(check.Fault, float64(pairs)/float64(f.Rows), "The value loss holds every value against every row's return, not each against "+
+			"its own.", "shapes in the value loss: [n, 1] less [n] is [n, n]; squeeze the values")
 	}
 }
 

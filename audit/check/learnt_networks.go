@@ -274,9 +274,9 @@ func top(rates []float64) float64 {
 
 // unlike says whose rate is not that of the others.
 func (r *recorded) unlike(f *check.Finding) {
-	courses := make([]course, len(r.Nets))
+	rates := make([]schedule, len(r.Nets))
 	for i := range r.Nets {
-		courses[i] = r.course(i)
+		rates[i] = r.schedule(i)
 	}
 	others, apart := make([]int, len(r.Nets)), make([][]int, len(r.Nets)) // networks that are compared with each, and that differ
 	for i := range r.Nets {
@@ -285,7 +285,7 @@ func (r *recorded) unlike(f *check.Finding) {
 			if i == j || !r.Nets[i].Apart(&r.Nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] || !r.Nets[i].Alike(&r.Nets[j]) {
 				continue
 			}
-			if others[i]++; courses[i].differs(courses[j]) {
+			if others[i]++; rates[i].differs(rates[j]) {
 				apart[i] = append(apart[i], j)
 			}
 		}
@@ -304,20 +304,20 @@ func (r *recorded) unlike(f *check.Finding) {
 	if len(apart[j]) == len(apart[i]) { // which of them is odd cannot be told
 		f.Who = r.where(i, j)
 	}
-	a, b, at := courses[i].widest(courses[j])
+	a, b, at := rates[i].widest(rates[j])
 	f.Saw(a, b, "rate of %s at update %.0f, beside that of %s", r.Nets[i].Title(), at, r.Nets[j].Title())
 	f.Accuse(check.Suspect, a/b, fmt.Sprintf("%s learns at a rate of %.3g, %s at %.3g, at update %.0f.", r.Nets[i].Title(), a,
 		r.Nets[j].Title(), b, at), "whether it is meant; a scheduler that is stepped once an agent counts down too fast")
 }
 
-// course is how a network's rate goes, over what a schedule may count: its steps, steps that were played, and the
+// schedule is how a network's rate goes, over what a schedule may count: its steps, steps that were played, and the
 // share of its steps. Agents that have fewer rows make fewer steps, and anneal together for all that.
-type course struct {
+type schedule struct {
 	over [3][]float64
 	rate []float64
 }
 
-func (r *recorded) course(i int) (c course) {
+func (r *recorded) schedule(i int) (c schedule) {
 	last := -1
 	for _, u := range r.history(i) {
 		x := top(u.Rate)
@@ -334,7 +334,7 @@ func (r *recorded) course(i int) (c course) {
 }
 
 // near returns the rate at the nearest place, by one of the three measures, that is not after x; NaN if there is none.
-func (c course) near(k int, x float64) float64 {
+func (c schedule) near(k int, x float64) float64 {
 	at, known := slices.BinarySearch(c.over[k], x)
 	if known {
 		return c.rate[at]
@@ -348,7 +348,7 @@ func (c course) near(k int, x float64) float64 {
 const rateApart = 0.1 // of the highest rate: by so much a schedule may be ahead where steps are of different sizes
 
 // differs reports whether rates are apart, whatever they are compared over.
-func (c course) differs(d course) bool {
+func (c schedule) differs(d schedule) bool {
 	if len(c.rate) == 0 || len(d.rate) == 0 {
 		return false
 	}
@@ -369,7 +369,7 @@ func (c course) differs(d course) bool {
 }
 
 // widest returns both rates, and the number of the update, where they are furthest apart of all that were played at once.
-func (c course) widest(d course) (a, b, number float64) {
+func (c schedule) widest(d schedule) (a, b, number float64) {
 	for i, x := range c.over[1] {
 		if y := d.near(1, x); !math.IsNaN(y) && (number == 0 && a == 0 || math.Abs(c.rate[i]-y) > math.Abs(a-b)) {
 			a, b, number = c.rate[i], y, c.over[0][i]

@@ -231,8 +231,8 @@ func (r *recorded) draws(f *check.Finding) {
 	share, sure := random.won()
 	if len(bad) == 0 && sure {
 		f.Who, f.Unit = nil, "share of actions"
-		f.Accuse(check.Fault, share, fmt.Sprintf("Actions are not drawn from the policy: as if about %.0f %% of all agents' were taken at random, "+
-			"over %d rows.", 100*share, f.Rows), "what replaces an action between the distribution and env.step: an exploration that was left in, "+
+		f.Accuse(check.Fault, share, fmt.Sprintf("Actions are not drawn from the policy: as if about %.0f %% of all agents' were taken at "+
+			"random, over %d rows.", 100*share, f.Rows), "what replaces an action between the distribution and env.step: an exploration that was left in, "+
 			"whose log-probabilities are not those of the network")
 		return
 	}
@@ -251,13 +251,13 @@ func (r *recorded) draws(f *check.Finding) {
 	f.Accuse(check.Fault, f.Effect, says+also(len(bad)), next)
 }
 
-// bets are what each of a few guesses about how many actions are random has made of a stake of 1, by logarithm: of
+// bets are what each of a few opinions on how many actions are random has made of a stake of 1, by logarithm: of
 // all agents together. If actions are drawn from the policy no bet gains on average, so that all of them together
 // come to a million times the stake in one recording of a million, whatever policies and games are.
 type bets [5]float64
 
-// guess is the share of random actions that a bet is on.
-func guess(k int) float64 { return math.Ldexp(1, k-5) }
+// randoms is the share of random actions that a bet is on.
+func randoms(k int) float64 { return math.Ldexp(1, k-5) }
 
 // add places the bets on an action that was taken: a random one would be any that is allowed.
 func (b *bets) add(p []float32, legal []bool, act int) {
@@ -269,11 +269,11 @@ func (b *bets) add(p []float32, legal []bool, act int) {
 		return
 	}
 	for k := range b {
-		b[k] += math.Log1p(guess(k) * (1/(n*float64(p[act])) - 1))
+		b[k] += math.Log1p(randoms(k) * (1/(n*float64(p[act])) - 1))
 	}
 }
 
-// won returns the guess that gained most, and whether all together gained what chance does not.
+// won returns the share whose bet gained most, and whether all together gained what chance does not.
 func (b *bets) won() (share float64, sure bool) {
 	all, best := 0., 0
 	for k, x := range b {
@@ -282,7 +282,7 @@ func (b *bets) won() (share float64, sure bool) {
 			best = k
 		}
 	}
-	return guess(best), all > 1e6
+	return randoms(best), all > 1e6
 }
 
 // whosePolicy returns under whose policy each agent's actions are likeliest, at steps at

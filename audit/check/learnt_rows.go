@@ -86,8 +86,8 @@ func (r *recorded) differ(f *check.Finding) {
 	total, share := c.counted(f, "No row is in a batch twice with another action, reward or probability, in %d rows.",
 		"rows that hold another row's observation")
 	if total >= 5 && share > 0.2 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of the rows that %s from hold an observation that another row of their batch holds: %d rows "+
-			"show %d steps of play.", 100*share, r.few(f, "learns", "learn"), f.Rows, steps),
+		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of the rows that %s from hold an observation that another row of their batch holds: %d "+
+			"rows show %d steps of play.", 100*share, r.few(f, "learns", "learn"), f.Rows, steps),
 			"where observations are stored: one array that every step fills anew is many times the last one; copy it")
 		return
 	}
@@ -365,9 +365,9 @@ func (r *recorded) seeds(f *check.Finding) {
 	}
 	f.Unit, f.Says = "share of episodes", fmt.Sprintf("Episodes do not start alike by a seed that comes again, in %d of them.", f.Rows)
 	if share := float64(again) / float64(max(f.Rows, 1)); again >= 8 && 2*again > len(r.Starts) {
-		f.Accuse(check.Suspect, share, fmt.Sprintf("%d of %d episodes are reset with a seed that their copy of the environment had before, and start "+
-			"as they did then.", again, len(r.Starts)), "seeds: give reset one at the beginning of the run, then none, or a new one every time; if one "+
-			"start is meant, all is well")
+		f.Accuse(check.Suspect, share, fmt.Sprintf("%d of %d episodes are reset with a seed that their copy of the environment had before, and "+
+			"start as they did then.", again, len(r.Starts)), "seeds: give reset one at the beginning of the run, then none, or a new one every "+
+			"time; if one start is meant, all is well")
 	}
 }
 
