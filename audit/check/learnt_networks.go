@@ -278,14 +278,14 @@ func (r *recorded) unlike(f *check.Finding) {
 	for i := range r.Nets {
 		rates[i] = r.schedule(i)
 	}
-	others, apart := make([]int, len(r.Nets)), make([][]int, len(r.Nets)) // networks that are compared with each, and that differ
+	apart := make([][]int, len(r.Nets)) // of each, networks whose rates differ
 	for i := range r.Nets {
 		for j := range r.Nets {
 			// Like with like: an agent may have one optimiser for its policy and another for its values.
 			if i == j || !r.Nets[i].Apart(&r.Nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] || !r.Nets[i].Alike(&r.Nets[j]) {
 				continue
 			}
-			if others[i]++; rates[i].differs(rates[j]) {
+			if rates[i].differs(rates[j]) {
 				apart[i] = append(apart[i], j)
 			}
 		}
@@ -349,10 +349,7 @@ const rateApart = 0.1 // of the highest rate: by so much a schedule may be ahead
 
 // differs reports whether rates are apart, whatever they are compared over.
 func (c schedule) differs(d schedule) bool {
-	if len(c.rate) == 0 || len(d.rate) == 0 {
-		return false
-	}
-	highest := max(top(c.rate), top(d.rate))
+	highest, compared := max(top(c.rate), top(d.rate)), false
 	for k := range c.over {
 		asked, off := 0, 0
 		for i, x := range c.over[k] {
@@ -361,18 +358,25 @@ func (c schedule) differs(d schedule) bool {
 				off += one(math.Abs(c.rate[i]-y) > rateApart*highest)
 			}
 		}
-		if asked > 0 && 20*off <= asked {
+		if compared = compared || asked > 0; asked > 0 && 20*off <= asked {
 			return false
 		}
 	}
-	return true
+	return compared
 }
 
-// widest returns both rates, and the number of the update, where they are furthest apart of all that were played at once.
+// widest returns both rates, and the number of the update, where they are furthest apart: of steps that were made at
+// once in play, or else of those with the same number.
 func (c schedule) widest(d schedule) (a, b, number float64) {
-	for i, x := range c.over[1] {
-		if y := d.near(1, x); !math.IsNaN(y) && (number == 0 && a == 0 || math.Abs(c.rate[i]-y) > math.Abs(a-b)) {
-			a, b, number = c.rate[i], y, c.over[0][i]
+	for _, k := range []int{1, 0} {
+		apart := -1.
+		for i, x := range c.over[k] {
+			if y := d.near(k, x); math.Abs(c.rate[i]-y) > apart {
+				a, b, number, apart = c.rate[i], y, c.over[0][i], math.Abs(c.rate[i]-y)
+			}
+		}
+		if apart >= 0 {
+			break
 		}
 	}
 	return a, b, number

@@ -232,8 +232,8 @@ func (r *recorded) draws(f *check.Finding) {
 	if len(bad) == 0 && sure {
 		f.Who, f.Unit = nil, "share of actions"
 		f.Accuse(check.Fault, share, fmt.Sprintf("Actions are not drawn from the policy: as if about %.0f %% of all agents' were taken at "+
-			"random, over %d rows.", 100*share, f.Rows), "what replaces an action between the distribution and env.step: an exploration that was left in, "+
-			"whose log-probabilities are not those of the network")
+			"random, over %d rows.", 100*share, f.Rows), "what replaces an action between the distribution and env.step: an exploration that was "+
+			"left in, whose log-probabilities are not those of the network")
 		return
 	}
 	if len(bad) == 0 {

@@ -86,8 +86,8 @@ func (r *recorded) differ(f *check.Finding) {
 	total, share := c.counted(f, "No row is in a batch twice with another action, reward or probability, in %d rows.",
 		"rows that hold another row's observation")
 	if total >= 5 && share > 0.2 {
-		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of the rows that %s from hold an observation that another row of their batch holds: %d "+
-			"rows show %d steps of play.", 100*share, r.few(f, "learns", "learn"), f.Rows, steps),
+		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of the rows that %s from hold an observation that another row of their batch holds: "+
+			"%d rows show %d steps of play.", 100*share, r.few(f, "learns", "learn"), f.Rows, steps),
 			"where observations are stored: one array that every step fills anew is many times the last one; copy it")
 		return
 	}
