@@ -203,49 +203,76 @@ func (r *recorded) ratios(f *check.Finding) {
 	}
 }
 
-// valueLoss asks whether the value loss is the mean over rows of what each is off by, and not over all pairs.
+// valueLoss asks whether the value loss is the mean over rows of what each is off by, and not over all pairs: which of
+// the two explains the losses of a learner to their rounding, up to one factor for all of them.
 func (r *recorded) valueLoss(f *check.Finding) {
 	f.Unit = "minibatches"
-	pairs := 0
-	var who []int
+	type losses struct {
+		who             []int
+		said, own, pair []float64
+	}
+	var list []*losses
+	of := map[string]*losses{}
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		returns := b.Col["returns"]
+		l := of[r.whose(b)]
+		if l == nil {
+			l = &losses{who: b.Agents}
+			of[r.whose(b)] = l
+			list = append(list, l)
+		}
 		for _, m := range b.Mini {
-			v, loss := m.Col["values"], m.Terms["value"]
-			if _, ok := m.Terms["value"]; !ok || v == nil || returns == nil || len(m.At) < 4 {
+			v, n := m.Col["values"], float64(len(m.At))
+			loss, ok := m.Terms["value"]
+			if !ok || v == nil || returns == nil || n < 4 || slices.Contains(m.At, -1) {
 				continue
 			}
-			own, all, n := 0., 0., 0.
+			mean, own, spread, centre := 0., 0., 0., 0. // pairs are apart by both deviations and by the means
+			for _, at := range m.At {
+				centre += returns[at] / n
+			}
 			for i, at := range m.At {
-				if at < 0 {
-					continue
-				}
-				own, n = own+(v[i]-returns[at])*(v[i]-returns[at]), n+1
-				for _, other := range m.At {
-					if other >= 0 {
-						all += (v[i] - returns[other]) * (v[i] - returns[other])
-					}
-				}
+				mean += v[i] / n
+				own += (v[i] - returns[at]) * (v[i] - returns[at]) / n
+				spread += (returns[at] - centre) * (returns[at] - centre) / n
 			}
-			if own, all = own/n, all/(n*n); math.Abs(all-own) < 1e-3*own {
-				continue // one cannot be told from the other
+			for i := range m.At {
+				spread += (v[i] - mean) * (v[i] - mean) / n
 			}
-			f.Rows++
-			near := min(0.01, 0.2*math.Abs(all-own)/own)
-			is := func(x float64) bool { return math.Abs(loss-x) < near*x || math.Abs(loss-x/2) < near*x/2 }
-			if is(all) && !is(own) {
-				pairs++
-				who = append(who, b.Agents...)
-			}
+			l.said, l.own, l.pair = append(l.said, loss), append(l.own, own), append(l.pair, spread+(mean-centre)*(mean-centre))
+		}
+	}
+	pairs := 0
+	for _, l := range list {
+		if len(l.said) < 4 || misfit(l.own, l.pair) < 1e-5 {
+			continue // one cannot be told from the other
+		}
+		f.Rows += len(l.said)
+		own, pair := misfit(l.said, l.own), misfit(l.said, l.pair)
+		if pair < 1e-3 && own > 1e-5 && own > 10*pair {
+			pairs += len(l.said)
+			f.Who = append(f.Who, l.who...)
+			f.Saw(own, 0, "%s: how far losses are off the mean over rows, beside %.2g over pairs", check.List(r.titles(l.who)), pair)
 		}
 	}
 	f.Says = fmt.Sprintf("No value loss is taken over pairs of rows, in %d minibatches.", f.Rows)
-	if share := float64(pairs) / float64(max(f.Rows, 1)); share > 0.5 {
-		f.Who = unique(who)
-		f.Accuse(check.Fault, share, "The value loss holds every value against every row's return, not each against its own.",
-			"shapes in the value loss: [n, 1] less [n] is [n, n]; squeeze the values")
+	if f.Who = unique(f.Who); pairs > 0 {
+		f.Accuse(check.Fault, float64(pairs)/float64(f.Rows), "The value loss holds every value against every row's return, not each against "+
+			"its own.", "shapes in the value loss: [n, 1] less [n] is [n, n]; squeeze the values")
 	}
+}
+
+// misfit is how far numbers are off one multiple of others, as a share of them.
+func misfit(x, y []float64) float64 {
+	xy, yy, off, size := 0., 0., 0., 0.
+	for i := range x {
+		xy, yy = xy+x[i]*y[i], yy+y[i]*y[i]
+	}
+	for i := range x {
+		off, size = off+math.Abs(x[i]-xy/yy*y[i]), size+math.Abs(x[i])
+	}
+	return off / size
 }
 
 // lossTerms asks with which sign the entropy and the value loss are in the loss.

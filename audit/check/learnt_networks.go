@@ -230,62 +230,156 @@ func (r *recorded) layers(f *check.Finding) {
 // rates asks whether gradients are numbers, and rates above 0 and the same for all.
 func (r *recorded) rates(f *check.Finding) {
 	f.Unit = "updates"
-	byNumber := map[string]map[int]map[int]float64{} // part, number, net: the highest rate
-	zero := make([]bool, len(r.Nets))
-	for i := range zero {
-		zero[i] = true
-	}
+	zero, steps := make([]int, len(r.Nets)), make([]int, len(r.Nets))
 	for _, u := range r.Updates {
 		f.Rows++
-		n, top := &r.Nets[u.Net], 0.
+		n := &r.Nets[u.Net]
 		for k, g := range u.Gradient {
 			if (math.IsNaN(g) || math.IsInf(g, 0)) && f.Status == check.Pass {
 				f.Who = r.where(u.Net)
 				f.Accuse(check.Fault, 1, fmt.Sprintf("The gradient of %s in %s is %v at update %d.", n.Title(), n.Parameters[k].Name, g, u.Number),
 					"the loss at that update: a logarithm of 0, a division by 0, or a mask that leaves nothing")
 			}
-			top = max(top, u.Rate[k])
 		}
-		zero[u.Net] = zero[u.Net] && top == 0
-		if byNumber[n.Part] == nil {
-			byNumber[n.Part] = map[int]map[int]float64{}
+		if x := top(u.Rate); !math.IsNaN(x) {
+			steps[u.Net]++
+			zero[u.Net] += one(x == 0)
 		}
-		if byNumber[n.Part][u.Number] == nil {
-			byNumber[n.Part][u.Number] = map[int]float64{}
-		}
-		byNumber[n.Part][u.Number][u.Net] = top
 	}
 	if f.Status > check.Pass {
 		return
 	}
 	f.Says = fmt.Sprintf("Gradients are finite and rates are alike, in %d updates.", f.Rows)
 	for i := range r.Nets {
-		if us := r.history(i); len(us) > 0 && zero[i] && !math.IsNaN(us[0].Rate[0]) {
+		if 2*zero[i] > steps[i] { // a schedule may end at 0
 			f.Who = r.where(i)
-			f.Accuse(check.Fault, 1, fmt.Sprintf("The learning rate of %s is 0 in all of %d updates.", r.Nets[i].Title(), len(us)),
-				"the schedule of the rate, and whether it is counted down before the first update")
+			f.Accuse(check.Fault, 1, fmt.Sprintf("The learning rate of %s is 0 in %d of %d updates.", r.Nets[i].Title(), zero[i], steps[i]),
+				"the schedule of the rate, and what it counts: it is at its end too early")
 			return
 		}
 	}
+	r.unlike(f)
+}
+
+// top returns the highest of rates that are known; NaN if none is.
+func top(rates []float64) float64 {
+	most := math.NaN()
+	for _, x := range rates {
+		if !(most >= x) && !math.IsNaN(x) {
+			most = x
+		}
+	}
+	return most
+}
+
+// unlike says whose rate is not that of the others.
+func (r *recorded) unlike(f *check.Finding) {
+	rates := make([]schedule, len(r.Nets))
 	for i := range r.Nets {
-		for j := i + 1; j < len(r.Nets); j++ {
+		rates[i] = r.schedule(i)
+	}
+	apart := make([][]int, len(r.Nets)) // of each, networks whose rates differ
+	for i := range r.Nets {
+		for j := range r.Nets {
 			// Like with like: an agent may have one optimiser for its policy and another for its values.
-			if !r.Nets[i].Apart(&r.Nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] || !r.Nets[i].Alike(&r.Nets[j]) {
+			if i == j || !r.Nets[i].Apart(&r.Nets[j]) || r.Role[r.where(i)[0]] != r.Role[r.where(j)[0]] || !r.Nets[i].Alike(&r.Nets[j]) {
 				continue
 			}
-			for _, u := range r.history(i) { // in order, so that the same update is named every time
-				a, okA := byNumber[r.Nets[i].Part][u.Number][i]
-				b, okB := byNumber[r.Nets[j].Part][u.Number][j]
-				if okA && okB && a > 0 && b > 0 && math.Abs(a-b) > 1e-3*max(a, b) {
-					f.Who = r.where(i, j)
-					f.Saw(b, a, "rate of %s at update %d, beside that of %s", r.Nets[j].Title(), u.Number, r.Nets[i].Title())
-					f.Accuse(check.Suspect, b/a, fmt.Sprintf("%s learns at a rate of %.3g, %s at %.3g, at update %d.", r.Nets[i].Title(), a,
-						r.Nets[j].Title(), b, u.Number), "whether it is meant; a scheduler that is stepped once an agent counts down too fast")
-					return
-				}
+			if rates[i].differs(rates[j]) {
+				apart[i] = append(apart[i], j)
 			}
 		}
 	}
+	odd := 0 // the one that differs from most
+	for i := range apart {
+		if len(apart[i]) > len(apart[odd]) {
+			odd = i
+		}
+	}
+	if len(r.Nets) == 0 || len(apart[odd]) == 0 {
+		return
+	}
+	i, j := odd, apart[odd][0]
+	f.Who = r.where(i)
+	if len(apart[j]) == len(apart[i]) { // which of them is odd cannot be told
+		f.Who = r.where(i, j)
+	}
+	a, b, at := rates[i].widest(rates[j])
+	f.Saw(a, b, "rate of %s at update %.0f, beside that of %s", r.Nets[i].Title(), at, r.Nets[j].Title())
+	f.Accuse(check.Suspect, a/b, fmt.Sprintf("%s learns at a rate of %.3g, %s at %.3g, at update %.0f.", r.Nets[i].Title(), a,
+		r.Nets[j].Title(), b, at), "whether it is meant; a scheduler that is stepped once an agent counts down too fast")
+}
+
+// schedule is how a network's rate goes, over what a schedule may count: its steps, steps that were played, and the
+// share of its steps. Agents that have fewer rows make fewer steps, and anneal together for all that.
+type schedule struct {
+	over [3][]float64
+	rate []float64
+}
+
+func (r *recorded) schedule(i int) (c schedule) {
+	last := -1
+	for _, u := range r.history(i) {
+		x := top(u.Rate)
+		if u.At == last && len(c.rate) > 0 && c.rate[len(c.rate)-1] == x || !(x > 0) {
+			continue // steps of one update, at one rate
+		}
+		last = u.At
+		c.rate = append(c.rate, x)
+		for k, v := range []float64{float64(u.Number), float64(u.At), float64(u.Number) / float64(max(r.Nets[i].Steps, 1))} {
+			c.over[k] = append(c.over[k], v)
+		}
+	}
+	return c
+}
+
+// near returns the rate at the nearest place, by one of the three measures, that is not after x; NaN if there is none.
+func (c schedule) near(k int, x float64) float64 {
+	at, known := slices.BinarySearch(c.over[k], x)
+	if known {
+		return c.rate[at]
+	}
+	if at == 0 {
+		return math.NaN()
+	}
+	return c.rate[at-1]
+}
+
+const rateApart = 0.1 // of the highest rate: by so much a schedule may be ahead where steps are of different sizes
+
+// differs reports whether rates are apart, whatever they are compared over.
+func (c schedule) differs(d schedule) bool {
+	highest, compared := max(top(c.rate), top(d.rate)), false
+	for k := range c.over {
+		asked, off := 0, 0
+		for i, x := range c.over[k] {
+			if y := d.near(k, x); !math.IsNaN(y) {
+				asked++
+				off += one(math.Abs(c.rate[i]-y) > rateApart*highest)
+			}
+		}
+		if compared = compared || asked > 0; asked > 0 && 20*off <= asked {
+			return false
+		}
+	}
+	return compared
+}
+
+// widest returns both rates, and the number of the update, where they are furthest apart: of steps that were made at
+// once in play, or else of those with the same number.
+func (c schedule) widest(d schedule) (a, b, number float64) {
+	for _, k := range []int{1, 0} {
+		apart := -1.
+		for i, x := range c.over[k] {
+			if y := d.near(k, x); math.Abs(c.rate[i]-y) > apart {
+				a, b, number, apart = c.rate[i], y, c.over[0][i], math.Abs(c.rate[i]-y)
+			}
+		}
+		if apart >= 0 {
+			break
+		}
+	}
+	return a, b, number
 }
 
 // cleared asks whether gradients are set back between steps.

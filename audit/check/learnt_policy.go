@@ -164,6 +164,7 @@ func (r *recorded) draws(f *check.Finding) {
 	for i := range place {
 		place[i] = -1
 	}
+	random := bets{}
 	for i, row := range r.Probs.Row {
 		place[row] = i
 		p, a, act := r.Probs.At(i), row%k, int(r.Action[row])
@@ -190,6 +191,7 @@ func (r *recorded) draws(f *check.Finding) {
 		if p[act] == slices.Max(p) {
 			top[a]++
 		}
+		random.add(p, r.legal(row), act)
 		all[a].got += math.Log(float64(p[act]))
 		all[a].want += entropy
 		all[a].variance += square - entropy*entropy
@@ -226,6 +228,14 @@ func (r *recorded) draws(f *check.Finding) {
 		}
 		f.Effect = max(f.Effect, z)
 	}
+	share, sure := random.won()
+	if len(bad) == 0 && sure {
+		f.Who, f.Unit = nil, "share of actions"
+		f.Accuse(check.Fault, share, fmt.Sprintf("Actions are not drawn from the policy: as if about %.0f %% of all agents' were taken at "+
+			"random, over %d rows.", 100*share, f.Rows), "what replaces an action between the distribution and env.step: an exploration that was "+
+			"left in, whose log-probabilities are not those of the network")
+		return
+	}
 	if len(bad) == 0 {
 		return
 	}
@@ -234,9 +244,45 @@ func (r *recorded) draws(f *check.Finding) {
 		says, next = says+" Names are sorted as strings.", sortedNext
 	} else if whose[bad[0]] >= 0 && whose[bad[0]] != bad[0] {
 		says += fmt.Sprintf(" They are drawn from %s's.", r.Agents[whose[bad[0]]])
+	} else if sure {
+		says += fmt.Sprintf(" It is as if about %.0f %% of all agents' actions were taken at random.", 100*share)
 	}
 	f.Who = bad
 	f.Accuse(check.Fault, f.Effect, says+also(len(bad)), next)
+}
+
+// bets are what each of a few opinions on how many actions are random has made of a stake of 1, by logarithm: of
+// all agents together. If actions are drawn from the policy no bet gains on average, so that all of them together
+// come to a million times the stake in one recording of a million, whatever policies and games are.
+type bets [5]float64
+
+// randoms is the share of random actions that a bet is on.
+func randoms(k int) float64 { return math.Ldexp(1, k-5) }
+
+// add places the bets on an action that was taken: a random one would be any that is allowed.
+func (b *bets) add(p []float32, legal []bool, act int) {
+	n := 0.
+	for k, x := range p {
+		n += float64(one(x == x && (legal == nil || k < len(legal) && legal[k])))
+	}
+	if n == 0 || legal != nil && (act >= len(legal) || !legal[act]) {
+		return
+	}
+	for k := range b {
+		b[k] += math.Log1p(randoms(k) * (1/(n*float64(p[act])) - 1))
+	}
+}
+
+// won returns the share whose bet gained most, and whether all together gained what chance does not.
+func (b *bets) won() (share float64, sure bool) {
+	all, best := 0., 0
+	for k, x := range b {
+		all += math.Exp(min(x, 700)) / float64(len(b))
+		if x > b[best] {
+			best = k
+		}
+	}
+	return randoms(best), all > 1e6
 }
 
 // whosePolicy returns under whose policy each agent's actions are likeliest, by more than chance
@@ -345,7 +391,7 @@ func (r *recorded) drawnAt() map[int]int {
 // newLogprobs asks whether the network, before its first step, gives the rows that it
 // learns from the probabilities that they were played with: the ratio is 1 then.
 func (r *recorded) newLogprobs(f *check.Finding) {
-	c, ratio := countRows(r.Agents), 0.
+	c, far := countRows(r.Agents), 0. // how far logarithms of ratios are from 0
 	for k := range r.Batches {
 		b := &r.Batches[k]
 		old := b.Col["logprobs"]
@@ -355,7 +401,7 @@ func (r *recorded) newLogprobs(f *check.Finding) {
 			}
 			bad := !(math.Abs(x-old[i]) <= 5e-3*max(1, math.Abs(old[i])))
 			if c.add(b.Agents[0], bad); bad {
-				ratio += math.Exp(min(x-old[i], 20))
+				far += min(math.Abs(x-old[i]), 20)
 			}
 		}
 	}
@@ -367,7 +413,8 @@ func (r *recorded) newLogprobs(f *check.Finding) {
 		f.Who = nil
 		return
 	}
-	f.Accuse(check.Fault, share, fmt.Sprintf("Before the first step the ratio is not 1 in %.0f %% of the rows of %s; there it is %.3g on "+
-		"average.", 100*share, check.Few(r.titles(f.Who)), ratio/float64(total)),
-		"what differs between acting and learning: masks, the order of rows and actions, another agent's network, dropout")
+	f.Accuse(check.Fault, share, fmt.Sprintf("Before the first step the ratio is not 1 in %.0f %% of the rows of %s; there it is off by a "+
+		"factor of %.3g on average.", 100*share, check.Few(r.titles(f.Who)), math.Exp(far/float64(total))),
+		"what differs between acting and learning: masks at learning, what observations are normalised by, the state of a memory, dropout; "+
+			"then the order of rows and actions, and whose network it is")
 }

@@ -48,11 +48,11 @@ func (r *recorded) learntRewards(f *check.Finding) {
 			return reward(r.Before(row))
 		}, check.Fault},
 		{"They come a step early.", func(_ *record.Batch, _, row int) float64 { return reward(r.After(row)) }, check.Fault},
-		{"They are the sum of all agents' rewards.", func(_ *record.Batch, _, row int) float64 { x, _ := team(row); return x }, check.Suspect},
+		{"They are the sum of all agents' rewards.", func(_ *record.Batch, _, row int) float64 { x, _ := team(row); return x }, check.Note},
 		{"They are the mean of all agents' rewards.", func(_ *record.Batch, _, row int) float64 {
 			x, n := team(row)
 			return x / n
-		}, check.Suspect},
+		}, check.Note},
 		{"They are clipped to -1 and 1.", func(_ *record.Batch, _, row int) float64 {
 			return max(-1, min(1, float64(r.Reward[row])))
 		}, check.Suspect},

@@ -18,29 +18,80 @@ const unplayed = 0.95
 
 // found reports whether rows could be found at all, and says why not.
 func (r *recorded) found(f *check.Finding) bool {
-	n, missing, sure := 0, 0, 0
+	n, missing, sure, other := 0, 0, 0, 0
 	for _, b := range r.Batches {
 		for i := range b.Row {
 			n++
-			if b.Kind[i] == record.Unseen {
+			other += one(b.Kind[i] == record.Other)
+			if b.Kind[i] == record.Unseen || b.Kind[i] == record.Other {
 				missing++
 			} else if b.Sure[i] { // by its number, whatever was made of what it showed
 				sure++
 			}
 		}
 	}
+	f.Status = check.NotAsked
+	repeated, _ := r.repeats()
 	switch {
 	case n == 0:
 		f.Says = needRows
+	case float64(sum(repeated.bad)) > 0.2*float64(n):
+		f.Says = "Rows of a batch hold the same few observations, so that they cannot be told to be one row or another."
+	case float64(other) > unplayed*float64(n): // observations are changed on their way, and indices say what they were
+		f.Status = check.Pass
+		return true
 	case float64(missing) > unplayed*float64(n):
 		f.Says = "Observations of batches are none that were played: hand them in as the environment gave them, not normalised or " +
 			"otherwise changed, or give indices from rec.here()."
 	case float64(sure) < 0.2*float64(n) && float64(missing) < 0.2*float64(n):
 		f.Says = needSure
 	default:
+		f.Status = check.Pass
 		return true
 	}
 	return false
+}
+
+// repeats counts learnt rows whose observation an earlier row of their batch holds, of one and the same step of play,
+// although they differ in what was done or paid; and how many steps of play such batches hold.
+func (r *recorded) repeats() (c *rowCount, steps int) {
+	c = countRows(r.Agents)
+	for k := range r.Batches {
+		b := &r.Batches[k]
+		first, bad := map[int]int{}, 0
+		for i, row := range b.Row {
+			same, known := first[row]
+			if row >= 0 && b.Sure[i] && !known {
+				first[row] = i
+			}
+			differs := func(name string) bool { x := b.Col[name]; return x != nil && x[i] != x[same] }
+			twice := row >= 0 && b.Sure[i] && known && slices.ContainsFunc([]string{"actions", "rewards", "logprobs"}, differs)
+			if twice {
+				exit, cut := r.Ends(row)
+				twice = !exit && !cut // padding after an exit is another question's
+			}
+			bad += one(twice)
+			c.add(b.Agents[0], twice)
+		}
+		if bad > 0 {
+			steps += len(first)
+		}
+	}
+	return c, steps
+}
+
+// differ asks whether the rows of a batch are different ones.
+func (r *recorded) differ(f *check.Finding) {
+	c, steps := r.repeats()
+	total, share := c.counted(f, "No row is in a batch twice with another action, reward or probability, in %d rows.",
+		"rows that hold another row's observation")
+	if total >= 5 && share > 0.2 {
+		f.Accuse(check.Fault, share, fmt.Sprintf("%.0f %% of the rows that %s from hold an observation that another row of their batch holds: "+
+			"%d rows show %d steps of play.", 100*share, r.few(f, "learns", "learn"), f.Rows, steps),
+			"where observations are stored: one array that every step fills anew is many times the last one; copy it")
+		return
+	}
+	f.Who = nil
 }
 
 // sorted returns the permutation that sorting names as strings makes: whose place in
@@ -295,6 +346,31 @@ func (r *recorded) copiesApart(f *check.Finding) {
 	}
 }
 
+// seeds asks whether a copy of the environment is reset with the same seed again and again, and starts alike for it.
+func (r *recorded) seeds(f *check.Finding) {
+	n := len(r.Obs) / r.Steps
+	type reset struct{ env, seed int }
+	first, again := map[reset]int{}, 0 // the first step of a seed's first episode
+	for _, t := range r.Starts {
+		if r.Seed[t] < 0 {
+			continue
+		}
+		f.Rows++
+		key := reset{r.Env[t], r.Seed[t]}
+		if at, known := first[key]; !known {
+			first[key] = t
+		} else {
+			again += one(slices.Equal(r.Obs[t*n:(t+1)*n], r.Obs[at*n:(at+1)*n]))
+		}
+	}
+	f.Unit, f.Says = "share of episodes", fmt.Sprintf("Episodes do not start alike by a seed that comes again, in %d of them.", f.Rows)
+	if share := float64(again) / float64(max(f.Rows, 1)); again >= 8 && 2*again > len(r.Starts) {
+		f.Accuse(check.Suspect, share, fmt.Sprintf("%d of %d episodes are reset with a seed that their copy of the environment had before, and "+
+			"start as they did then.", again, len(r.Starts)), "seeds: give reset one at the beginning of the run, then none, or a new one every "+
+			"time; if one start is meant, all is well")
+	}
+}
+
 // alike reports whether all steps show the same.
 func sameViews(steps []int, see func(t int) []float32) bool {
 	for _, t := range steps[1:] {
@@ -341,9 +417,13 @@ func (r *recorded) wasPlayed(f *check.Finding) {
 	}
 	good := "All of %d learnt rows were played."
 	if changed {
-		good = "What rows show is changed on its way to the learner, in %d rows, so that it cannot be compared."
+		good = "What %d rows show is not as the environment gave it, normalised perhaps: they are told by their indices alone."
 	}
 	total, share := c.counted(f, good, "learnt rows that nobody played")
+	if changed && kinds[record.Moved] == 0 {
+		f.Rows, f.Status, f.Who, f.Evidence = 0, check.NotAsked, nil, nil
+		return
+	}
 	if moved := float64(kinds[record.Moved]) / float64(max(f.Rows, 1)); kinds[record.Moved] >= 5 && moved > 0.01 {
 		f.Accuse(check.Fault, moved, fmt.Sprintf("%.0f %% of what %s from is what was seen at other steps than those whose action and reward "+
 			"stand beside it.", 100*moved, r.few(f, "learns", "learn")),

@@ -2,7 +2,9 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/num/check"
@@ -20,22 +22,23 @@ type question struct {
 
 // What to record for questions that could not be asked.
 const (
-	needNets    = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
-	needRows    = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
-	needSure    = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
-	needColumn  = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
-	needGae     = "Advantages cannot be computed again: hand gamma, lam, values, rewards and advantages (or returns) to rec.batch."
-	needPolicy  = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
-	needMasks   = "Masks are not recorded: the environment gives none, in observations or in infos."
-	needOthers  = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
-	needWorld   = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
-	needAfter   = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
-	needMini    = `Minibatches are not recorded: call rec.minibatch("agent_0", indices) for each of them, by places in the batch.`
-	needMiniCol = `Minibatches hold no %s: hand them to rec.minibatch(..., %s=...), as the loss reads them.`
-	needValues  = `The value loss is computed again from rec.batch(..., returns=...), rec.minibatch(..., values=...) and ` +
-		`rec.loss(..., value=...), and one of them is missing.`
+	needNets     = `Optimisers are not watched: call rec.learner("agent_0", module, optimizer) for every agent before the first update.`
+	needRows     = `Rows that updates learn from are not recorded: call rec.batch("agent_0", obs=...) once an update, or rec.rows.`
+	needSure     = `Rows of batches cannot be told apart by their observations: keep rec.here() in the buffer and hand in indices=.`
+	needColumn   = `Batches hold no %s: hand it to rec.batch(..., %s=...).`
+	needGae      = "Advantages cannot be computed again: hand %s to rec.batch."
+	needPolicy   = `What actions are drawn from is not recorded: call rec.policy("agent_0", logits, dist) before env.step.`
+	needMasks    = "Masks are not recorded: the environment gives none, in observations or in infos."
+	needOthers   = `No model of others is recorded: call rec.predictions("moa", "agent_0", of="agent_1", probs=...) before env.step.`
+	needWorld    = `No world model is recorded: call rec.predictions("world", "agent_0", next_obs=..., rewards=...), with rows= for many.`
+	needAfter    = `What updates do is not recorded: call rec.learnt("agent_0", logprobs=..., values=...) after the update, of the same rows.`
+	needMini     = `Minibatches are not recorded: call rec.minibatch("agent_0", indices) for each of them, by places in the batch.`
+	needMiniCol  = `Minibatches hold no %s: hand them to rec.minibatch(..., %s=...), as the loss reads them.`
+	needValues   = "The value loss cannot be computed again without %s."
 	needLoss     = `The loss is not recorded: call rec.loss("agent_0", policy=..., value=..., entropy=..., total=...) after rec.minibatch.`
+	needTerms    = "Of the loss not all is recorded: hand %s to rec.loss, too."
 	needCopies   = "One environment is recorded: with several, rec.wrap each of them."
+	needSeeds    = "No reset was given a seed, so that none can have been given twice."
 	needOneAgent = "There is one learner: nothing to compare."
 )
 
@@ -108,6 +111,7 @@ var questions = []question{
 	{2, "gradients are cleared", check.PPO, anyNets, needNets, nil, (*recorded).cleared},
 	{2, "updates by agent", check.PPO, anyNets, needNets, nil, (*recorded).updatesByAgent},
 	{2, "weights change by the own optimiser only", "spec", anyNets, needNets, nil, (*recorded).outside},
+	{2, "rows of a batch differ", "buffers", anyBatches, needRows, nil, (*recorded).differ},
 	{3, "learnt actions", "buffers", has("actions"), column("actions"), nil, (*recorded).learntActions},
 	{2, "every agent learns from its own rows", "buffers", anyBatches, needRows, nil, (*recorded).ownRows},
 	{2, "learnt rows after exit", "buffers", anyBatches, needRows, nil, (*recorded).afterExit},
@@ -116,6 +120,8 @@ var questions = []question{
 	{2, "rows are learnt from once", "buffers", has("logprobs"), column("logprobs"), nil, (*recorded).once},
 	{3, "copies start apart", "rollout", func(r *recorded) bool { return r.Env != nil && r.Obs != nil }, needCopies, nil,
 		(*recorded).copiesApart},
+	{3, "seeds of episodes", "rollout", func(r *recorded) bool { return r.Seed != nil && r.Env != nil && r.Obs != nil }, needSeeds, nil,
+		(*recorded).seeds},
 	{3, "learnt rewards", "buffers", has("rewards"), column("rewards"), nil, (*recorded).learntRewards},
 	{3, "learnt ends", "buffers", has("dones"), column("dones"), nil, (*recorded).learntEnds},
 	{4, "the policy is the network's", check.PPO, func(r *recorded) bool { return r.Logits.Width > 0 }, needPolicy, nil, (*recorded).softmax},
@@ -171,11 +177,14 @@ func Recorded(subject string, ds []*record.Trajectories) (*check.Report, error) 
 
 // answer is what recordings say; those that lack something are not asked.
 func (q question) answer(list []*recorded) check.Finding {
-	worst := check.Finding{Step: q.step, Check: q.check, Module: q.module, Status: check.NotAsked, Says: q.missing}
+	worst := check.Finding{Step: q.step, Check: q.check, Module: q.module, Status: check.NotAsked}
 	take := func(name string, ask func(f *check.Finding)) {
 		f := check.Finding{Step: q.step, Check: q.check, Module: q.module}
 		if ask(&f); f.Rows == 0 && f.Status == check.Pass {
 			f.Status = check.NotAsked
+			if why := nothing[q.check]; why != "" && (f.Says == "" || strings.Contains(f.Says, " 0 ")) {
+				f.Says = why
+			}
 		}
 		if f.Status > check.Pass && name != "" {
 			f.Says = name + ": " + f.Says
@@ -188,6 +197,9 @@ func (q question) answer(list []*recorded) check.Finding {
 	for _, r := range list {
 		switch {
 		case q.needs != nil && !q.needs(r):
+			if worst.Says == "" {
+				worst.Says = q.lacks(r)
+			}
 		case q.all != nil:
 			s = append(s, r.Trajectories)
 		case len(list) == 1:
@@ -200,4 +212,118 @@ func (q question) answer(list []*recorded) check.Finding {
 		take("", func(f *check.Finding) { q.all(s, f) })
 	}
 	return worst
+}
+
+// nothing is what is said where nothing was left that could be asked.
+var nothing = map[string]string{
+	"rows are the agent's own":                           "No two agents are ever there at once: nothing to compare.",
+	"rows after exit":                                    noExit,
+	"rewards after exit":                                 noExit,
+	"labels":                                             noExit,
+	"ends of episodes":                                   "No episode came to its end while it was recorded.",
+	"rates and gradients":                                "No step of an optimiser was watched.",
+	"gradients are cleared":                              "No optimiser took two steps.",
+	"weights change by the own optimiser only":           "No two steps of an optimiser were watched one after the other.",
+	"learnt actions":                                     noOwn,
+	"learnt rewards":                                     noOwn,
+	"every agent learns from its own rows":               noOwn,
+	"rows are learnt from once":                          noOwn,
+	"actions follow the policy":                          "Nobody acted where the policy is recorded.",
+	"advantages":                                         "Of no learnt row it is sure which one comes next, so advantages cannot be computed again.",
+	"updates move the policy":                            "No update has rows enough whose probabilities are recorded before and after it.",
+	"every row is learnt from":                           "No update has two minibatches whose rows are recorded.",
+	"advantages are normalised over what is learnt from": "No minibatch has eight rows whose advantages vary.",
+	"ratios":         "No update takes a second step, and at the first one the ratio is 1.",
+	"the value loss": "Values hardly go with returns, or losses are too few, so that a loss over pairs would not show.",
+}
+
+const (
+	noExit = "Nobody leaves before the episode ends, so nothing can come after an exit."
+	noOwn  = "Of no learnt row it is sure that it is one of the learner's own."
+)
+
+// rare is what only some runs have, and a recording of hop.Recorder therefore mostly not.
+var rare = []struct{ check, what string }{
+	{"earnings by place", "seats"}, {"ego order", "joint actions beside planes"}, {"labels", "labels"}, {"goal series", "goals"},
+	{"predictions of others", "a model of others"}, {"predictions of the world", "a world model"},
+}
+
+// columns are what a batch must hold beside what the question's own sentence asks for.
+var columns = map[string][]string{
+	"returns": {"advantages", "values"}, "new log-probabilities": {"logprobs"},
+	"updates follow advantages": {"advantages", "logprobs"}, "values follow returns": {"returns", "values"},
+	"updates move the policy": {"after_logprobs", "logprobs"},
+}
+
+// lacks says what a recording lacks for the question, with its own agents' names.
+func (q question) lacks(r *recorded) string {
+	says := q.missing
+	recorder := len(r.Recorded) > 0
+	isRare := slices.ContainsFunc(rare, func(x struct{ check, what string }) bool { return x.check == q.check })
+	switch {
+	case isRare && recorder && !r.watches(q.module):
+		says = r.rarely()
+	case recorder && q.check == "legal actions", recorder && q.check == "the policy keeps to masks" && r.Legal == nil:
+		says = needMasks
+	case q.check == "the policy keeps to masks" && r.Legal != nil:
+		says = needPolicy
+	case says == needGae:
+		number := func(of func(b *record.Batch) float64) bool {
+			return slices.ContainsFunc(r.Batches, func(b record.Batch) bool { return !math.IsNaN(of(&b)) })
+		}
+		says = fmt.Sprintf(says, missing(part{"gamma", number(func(b *record.Batch) float64 { return b.Gamma })},
+			part{"lam", number(func(b *record.Batch) float64 { return b.Lambda })}, part{"values", has("values")(r)},
+			part{"rewards", has("rewards")(r)}, part{"advantages (or returns)", has("advantages")(r) || has("returns")(r)}))
+	case says == needValues:
+		says = fmt.Sprintf(says, missing(part{"rec.batch(..., returns=...)", has("returns")(r)},
+			part{"rec.minibatch(..., values=...)", mini("values")(r)}, part{"rec.loss(..., value=...)", lossOf("value")(r)}))
+	case says == needLoss && (lossOf("policy")(r) || lossOf("value")(r) || lossOf("entropy")(r) || lossOf("total")(r)):
+		says = fmt.Sprintf(needTerms, missing(part{"policy", lossOf("policy")(r)}, part{"entropy", lossOf("entropy")(r)},
+			part{"total", lossOf("total")(r)}))
+	case anyBatches(r):
+		for _, c := range columns[q.check] { // the last one that is missing says it
+			if !has(c)(r) {
+				says = column(c)
+			}
+		}
+		if says != q.missing && q.missing == needAfter && !has("after_logprobs")(r) && !has("after_values")(r) {
+			says = needAfter
+		}
+	}
+	return strings.NewReplacer("agent_0", r.Agents[0], "agent_1", r.Agents[min(1, r.Count-1)]).Replace(says)
+}
+
+// part is something that a question needs, and whether it is there.
+type part struct {
+	name  string
+	there bool
+}
+
+// missing lists the parts that are not there.
+func missing(parts ...part) string {
+	var out []string
+	for _, p := range parts {
+		if !p.there {
+			out = append(out, p.name)
+		}
+	}
+	return check.List(out)
+}
+
+// watches reports whether an optimiser of such a model is watched.
+func (r *recorded) watches(module string) bool {
+	return slices.ContainsFunc(r.Nets, func(n record.Network) bool { return n.Part == module && module != check.PPO })
+}
+
+// rarely lists what only some runs have and this one has not, in one sentence for all.
+func (r *recorded) rarely() string {
+	var out []string
+	for _, x := range rare {
+		k := slices.IndexFunc(questions, func(q question) bool { return q.check == x.check })
+		if !questions[k].needs(r) && !r.watches(questions[k].module) {
+			out = append(out, x.what)
+		}
+	}
+	return fmt.Sprintf("What only some runs have is not recorded: %s. (A model is by rec.predictions(...), the rest by arrays of the file.)",
+		check.List(out))
 }

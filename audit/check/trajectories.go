@@ -66,7 +66,7 @@ func (s set) order(f *check.Finding) {
 	}
 	names, rows := s.likes(rows)
 	if len(names) < 2 {
-		f.Says = "No two agents have the same role: nothing to compare."
+		f.Says = "No two agents that learn have the same role: nothing to compare."
 		return
 	}
 	t := s.compare(f, rows, names)
@@ -76,19 +76,27 @@ func (s set) order(f *check.Finding) {
 	}
 	f.Says = fmt.Sprintf("Late earnings do not follow the agents' numbers: p = %.2g, %s, over %d %s.", p, how, f.Rows, unit)
 	if p < check.OrderP {
+		says := fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s.", p, how, f.Rows, unit)
 		next := "the findings below: the first module that differs by agent explains it"
-		if len(s) < 3 {
-			next = "dump three runs or more with different seeds: in one run agents may differ by chance of learning"
+		switch apart := slices.ContainsFunc(s, func(d *record.Trajectories) bool { return !d.Shared }); {
+		case !apart:
+			f.Accuse(check.Suspect, f.Effect, says+" They share one network that cannot tell them apart, so learning does not explain it.", next)
+		case len(s) < 3: // those who learn apart come apart by chance
+			f.Accuse(check.Note, f.Effect, says+" Agents that learn apart may come to that by chance of learning.",
+				"record three runs or more with different seeds, and audit their folder: what all of them agree on is no chance")
+		default:
+			f.Accuse(check.Suspect, f.Effect, says+" Agents that are built alike differ.", next)
 		}
-		f.Accuse(check.Suspect, f.Effect, fmt.Sprintf("Late earnings follow the agents' numbers: p = %.2g, %s, over %d %s. Agents that are "+
-			"built alike differ.", p, how, f.Rows, unit), next)
 	}
 }
 
-// likes keeps of every row the columns of the role that most agents have.
+// likes keeps of every row the columns of the role that most agents have, of those who learn if others do not.
 func (s set) likes(rows [][]float64) ([]string, [][]float64) {
 	count, role := map[int]int{}, s[0].Role[0]
-	for _, r := range s[0].Role {
+	for a, r := range s[0].Role {
+		if s.scripted(a) {
+			continue
+		}
 		if count[r]++; count[r] > count[role] {
 			role = r
 		}
@@ -96,7 +104,7 @@ func (s set) likes(rows [][]float64) ([]string, [][]float64) {
 	var names []string
 	out := make([][]float64, len(rows))
 	for a, r := range s[0].Role {
-		if r != role {
+		if r != role || s.scripted(a) {
 			continue
 		}
 		names = append(names, s.agents()[a])
@@ -106,6 +114,9 @@ func (s set) likes(rows [][]float64) ([]string, [][]float64) {
 	}
 	return names, out
 }
+
+// scripted reports whether an agent learns nothing while others do.
+func (s set) scripted(a int) bool { return s[0].Learns != nil && !s[0].Learns[a] }
 
 // place asks whether an order follows the name or the place: agents that are
 // dealt to seats anew each episode leave only the game to favour a seat.
@@ -299,7 +310,7 @@ func (s set) actions(f *check.Finding) {
 	for a := range of {
 		action, share := check.Commonest(of[a])
 		f.Saw(share, 1/float64(max(k, 1)), "%s: share of its most frequent action, %d", s.agents()[a], action)
-		if c.rows[a] >= 50 && share > 0.99 {
+		if c.rows[a] >= 50 && share > 0.99 && !s.scripted(a) {
 			one = append(one, a)
 		}
 	}

@@ -21,7 +21,7 @@ func (s set) legal(f *check.Finding) {
 	s.finish(f, c, "illegal actions", "Every action is legal", "Actions are recorded that the mask forbids",
 		"whether masks and actions are of the same step and the same agent")
 	if f.Status == check.Pass && !closed && f.Rows > 0 {
-		f.Accuse(check.Suspect, 1, fmt.Sprintf("Every mask allows everything, in %d rows.", f.Rows),
+		f.Accuse(check.Note, 1, fmt.Sprintf("Every mask allows everything, in %d rows.", f.Rows),
 			"if the game forbids any action, the mask was not recorded but filled with ones")
 	}
 }
@@ -100,8 +100,14 @@ func (s set) lastObs(f *check.Finding) {
 			}
 		}
 	}
-	if !differ {
-		f.Says = "All episodes start alike, so an overwritten last observation would not show."
+	switch episodes := len(s[0].Starts); {
+	case !differ && episodes < 8:
+		f.Says = fmt.Sprintf("All of %d episodes start alike, so an overwritten last observation would not show.", episodes)
+		return
+	case !differ:
+		f.Rows, f.Unit = episodes, "episodes"
+		f.Accuse(check.Note, 1, fmt.Sprintf("All of %d episodes start alike, so an overwritten last observation would not show.", episodes),
+			"if the game draws how it starts, every reset has the same seed: give reset a new one, or none")
 		return
 	}
 	s.finish(f, c, "overwritten last observations", "The last observation of an episode is its own",

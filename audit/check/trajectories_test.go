@@ -218,9 +218,6 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 		{"the first seat is paid more", rowwise(func(r *recordRun, i int) {
 			r.rewards[i] *= float32(2 - 0.6*float64(r.seats[i]))
 		}), "earnings by place", check.Fault, "whoever sits there"},
-		{"the first agent is paid more", rowwise(func(r *recordRun, i int) {
-			r.rewards[i] *= float32(2 - 0.6*float64(i%agents))
-		}), "earnings by agent", check.Suspect, "follow the agents' numbers"},
 		{"joint actions by number", func(r *recordRun) {
 			for t := range r.steps {
 				for a := range agents {
@@ -238,11 +235,6 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 				r.joint[i] = int64(i*7919%5) % 7
 			}
 		}, "ego order", check.Suspect, "joint actions are neither"},
-		{"masks of ones", func(r *recordRun) {
-			for i := range r.legal {
-				r.legal[i] = true
-			}
-		}, "legal actions", check.Suspect, "allows everything"},
 		{"masks of another step", func(r *recordRun) { r.legal = append(r.legal[28:], r.legal[:28]...) }, "legal actions",
 			check.Fault, "the mask forbids"},
 		{"last observation overwritten", func(r *recordRun) {
@@ -317,6 +309,47 @@ func TestFaultsInRecordsAreFound(t *testing.T) {
 	}
 }
 
+// What a healthy run may come to as well is worth a note and no more: an order of agents in one run, masks that forbid
+// nothing, episodes that start alike. What three runs agree on is no chance.
+func TestWhatMayBeHealthyIsNoted(t *testing.T) {
+	first := rowwise(func(r *recordRun, i int) { r.rewards[i] *= float32(2 - 0.6*float64(i%agents)) })
+	for _, c := range []struct {
+		name, check string
+		runs        int
+		plant       func(r *recordRun)
+		want        check.Status
+		says        string
+	}{
+		{"the first agent is paid more in one run", "earnings by agent", 1, first, check.Note, "by chance of learning"},
+		{"the first agent is paid more in three runs", "earnings by agent", 3, first, check.Suspect, "built alike differ"},
+		{"masks of ones", "legal actions", 1, func(r *recordRun) {
+			for i := range r.legal {
+				r.legal[i] = true
+			}
+		}, check.Note, "allows everything"},
+		{"the same start", "last observation", 1, func(r *recordRun) {
+			n := agents * len(r.obs) / len(r.actions)
+			for t := 1; t < r.steps; t++ {
+				if r.episode[t] != r.episode[t-1] {
+					copy(r.obs[t*n:(t+1)*n], r.obs[:n])
+				}
+			}
+		}, check.Note, "All of 80 episodes start alike"},
+	} {
+		var recs []*recordRun
+		for seed := range c.runs {
+			rec := hunting(t, 80, uint64(seed+3))
+			c.plant(rec)
+			recs = append(recs, rec)
+		}
+		for _, f := range audited(t, recs...).Findings {
+			if f.Check == c.check && (f.Status != c.want || !strings.Contains(f.Says, c.says) || f.Next == "") {
+				t.Errorf("%s: got %s, %q, want %s with %q", c.name, f.Status, f.Says, c.want, c.says)
+			}
+		}
+	}
+}
+
 // Who has another role earns otherwise by right.
 func TestAgentsOfOtherRolesAreNotCompared(t *testing.T) {
 	rec := hunting(t, 100, 3)
@@ -328,7 +361,7 @@ func TestAgentsOfOtherRolesAreNotCompared(t *testing.T) {
 	for _, c := range []struct {
 		roles []int64
 		want  check.Status
-	}{{[]int64{0, 0, 0, 0}, check.Suspect}, {[]int64{1, 0, 0, 0}, check.Pass}, {[]int64{3, 2, 1, 0}, check.NotAsked}} {
+	}{{[]int64{0, 0, 0, 0}, check.Note}, {[]int64{1, 0, 0, 0}, check.Pass}, {[]int64{3, 2, 1, 0}, check.NotAsked}} {
 		d, err := dumped(t, append(rec.arrays(), npz.Array{Name: "roles", Shape: []int{agents}, Data: c.roles}))
 		must(t, err)
 		r, err := Recorded("roles", []*record.Trajectories{d})

@@ -58,6 +58,7 @@ type Parameter struct {
 // Update is a watched step of an optimiser, by parameter.
 type Update struct {
 	Net, Number                     int
+	At                              int // steps played before
 	Rate, Gradient, Change, Outside []float64
 }
 
@@ -112,6 +113,7 @@ type Learners struct {
 	Count   int
 	Open    []bool // [T] the recording of the episode stops here, not the episode
 	Env     []int  // [T] which copy of the environment; nil: not recorded
+	Seed    []int  // [T] which of the seeds that resets were given, -1: none; nil: no reset was given one
 	Start   []int  // [T] the first step of the episode
 	Nets    []Network
 	Updates []Update
@@ -186,6 +188,9 @@ func ReadLearners(d *Trajectories) (*Learners, error) {
 	if l.has("env") {
 		r.Env = l.whole("env", d.Steps, 0, largest)
 	}
+	if l.has("seed") {
+		r.Seed = l.whole("seed", d.Steps, -1, largest)
+	}
 	l.nets()
 	l.updates()
 	l.batches()
@@ -199,7 +204,59 @@ func ReadLearners(d *Trajectories) (*Learners, error) {
 	if len(l.errs) > 0 {
 		return nil, fmt.Errorf("learners: %s: %w", d.Name, errors.Join(l.errs...))
 	}
+	d.Learns, d.Shared = r.learns(), r.shared()
 	return r, nil
+}
+
+// learns says who has a network or batches; nil: nothing of learners is recorded.
+func (r *Learners) learns() []bool {
+	if len(r.Nets)+len(r.Batches) == 0 {
+		return nil
+	}
+	out := make([]bool, r.Count)
+	for _, n := range r.Nets {
+		for _, name := range n.Agents {
+			out[slices.Index(r.Agents, name)] = true
+		}
+	}
+	for _, b := range r.Batches {
+		for _, a := range b.Agents {
+			out[a] = true
+		}
+	}
+	return out
+}
+
+// shared reports whether one network acts for all agents and cannot tell them apart: it reads an
+// observation and nothing more, and no number of observations is one agent's own.
+func (r *Learners) shared() bool {
+	if r.Obs == nil {
+		return false
+	}
+	n := len(r.Obs) / len(r.Alive)
+	reads := func(p Parameter) bool { return len(p.Shape) == 2 && p.Shape[1] == n }
+	if !slices.ContainsFunc(r.Nets, func(m Network) bool {
+		return m.Part == check.PPO && len(m.Agents) == r.Count && slices.ContainsFunc(m.Parameters, reads)
+	}) {
+		return false
+	}
+	for k := range n {
+		own, moves := make([]float32, r.Count), false
+		seen, differ := make([]bool, r.Count), false
+		for row, alive := range r.Alive {
+			if x, a := r.Obs[row*n+k], row%r.Count; alive {
+				moves = moves || seen[a] && own[a] != x
+				own[a], seen[a] = x, true
+			}
+		}
+		for a := range own {
+			differ = differ || seen[a] && seen[0] && own[a] != own[0]
+		}
+		if differ && !moves {
+			return false
+		}
+	}
+	return true
 }
 
 // shaped returns an array's numbers if it has so many rows and dimensions; nil: it is not
@@ -306,7 +363,7 @@ func (l *learnersReader) updates() {
 	}
 	who := l.whole("updates/learner", -1, 0, len(l.r.Nets)-1)
 	number := l.whole("updates/number", len(who), 0, largest)
-	l.whole("updates/at", len(who), 0, largest) // only checked
+	at := l.whole("updates/at", len(who), 0, largest)
 	total := 0
 	for _, w := range who {
 		total += len(l.r.Nets[w].Parameters)
@@ -323,7 +380,7 @@ func (l *learnersReader) updates() {
 	lo := 0
 	for i, w := range who {
 		hi := lo + len(l.r.Nets[w].Parameters)
-		l.r.Updates = append(l.r.Updates, Update{w, number[i], parts[0][lo:hi], parts[1][lo:hi], parts[2][lo:hi], parts[3][lo:hi]})
+		l.r.Updates = append(l.r.Updates, Update{w, number[i], at[i], parts[0][lo:hi], parts[1][lo:hi], parts[2][lo:hi], parts[3][lo:hi]})
 		lo = hi
 	}
 }

@@ -40,7 +40,9 @@ type Trajectories struct {
 	GoalLen   int
 	Joint     []int32 // [T][A][A] the last joint action as each agent recorded it; nil: not recorded
 
-	Recorded []npz.Array // what hop.Recorder adds of learners; package learners reads it
+	Recorded []npz.Array // what hop.Recorder adds of learners; ReadLearners reads it, and sets these two:
+	Learns   []bool      // [A] who has a network or batches; nil: nothing of learners is recorded
+	Shared   bool        // one network acts for all agents and cannot tell them apart
 }
 
 // At returns the place of a step and agent in [T][A] arrays.
@@ -109,7 +111,7 @@ func Read(r io.ReaderAt, size int64, name string) (*Trajectories, error) {
 }
 
 // recorded are the arrays that hop.Recorder adds, and the folders that it puts them in.
-var recorded = []string{"open", "env", "learners", "learn/", "mini/", "updates/", "policy/", "moa/", "world/"}
+var recorded = []string{"open", "env", "seed", "learners", "learn/", "mini/", "updates/", "policy/", "moa/", "world/"}
 
 // ofRecorder reports whether an array is one that hop.Recorder adds.
 func ofRecorder(name string) bool {

@@ -64,6 +64,7 @@ class Episode:
         self.running = True
         self.cut_short = False  # the environment was reset before the episode was over
         self.lost = False  # it was longer than what is kept
+        self.seed: int | None = None  # that the reset before it was given
         self.next: Any = None  # a weak reference to the next one of the same environment
         self.policy: dict[tuple[int, int], tuple] = {}  # by step and agent
         self.moa: dict[tuple[int, int, int], np.ndarray] = {}  # by step, agent and co-player
@@ -446,6 +447,9 @@ class Recorded:
             p.measure([x.size for x in self._see if x is not None],
                       alike.pop() if len(alike) == 1 else None)
         self._begin()
+        seed = kwargs.get("seed", args[0] if args else None)
+        if self.episode is not None and isinstance(seed, (int, np.integer)):
+            self.episode.seed = int(seed)
         return out
 
     def step(self, actions: dict) -> Any:

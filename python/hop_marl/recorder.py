@@ -376,6 +376,9 @@ class Recorder:
         }
         if self.horizon:
             out["horizon"] = np.array(self.horizon)
+        seeds = {s: i for i, s in enumerate(dict.fromkeys(e.seed for e in episodes if e.seed is not None))}
+        if seeds:  # which of the seeds, -1: none
+            out["seed"] = np.repeat([seeds.get(e.seed, -1) for e in episodes], [e.length for e in episodes])
         if p.masks:
             out["legal"] = np.concatenate([
                 e.legal if e.actions else np.ones((e.length, shape[1], p.actions), bool)

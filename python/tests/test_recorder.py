@@ -238,6 +238,32 @@ def test_a_recording_that_stops_is_no_end(tmp_path):
     assert z["truncated"][[4, 68]].all() and z["truncated"].sum() == 6 and not z["dones"].any()
 
 
+def test_seeds_of_resets_are_written(tmp_path):
+    """Which of them it was, -1 where there was none, and no array where there never was one."""
+    for name, seeds, want in (("a", (7, None, 10**12, 7), [0, -1, 1, 0]), ("b", (None, None), None)):
+        with hop.Recorder(tmp_path / f"{name}.npz") as rec:
+            env = rec.wrap(Walk())
+            for seed in seeds:
+                env.reset(seed=seed)
+                env.step({a: 1 for a in env.agents})
+        z = np.load(tmp_path / f"{name}.npz")
+        assert ("seed" in z) == (want is not None)
+        assert want is None or list(z["seed"]) == want
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_one_seed_for_all_episodes_is_suspect(tmp_path, fixed):
+    path = tmp_path / "run.npz"
+    with hop.Recorder(path) as rec:
+        env = rec.wrap(Walk())
+        for seed in range(20):
+            env.reset(seed=3 if fixed else seed)
+            for _ in range(3):
+                env.step({a: 1 for a in env.agents})
+    said = {f["check"]: f["status"] for f in audit(path)["findings"]}
+    assert said["seeds of episodes"] == ("suspect" if fixed else "pass")
+
+
 def test_steps_are_fewer_where_observations_are_large(tmp_path):
     path = tmp_path / "run.npz"
     with hop.Recorder(path, memory=1 << 16) as rec:
