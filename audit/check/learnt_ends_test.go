@@ -98,8 +98,8 @@ func TestBatchesEndWithTheValueOfWhatComes(t *testing.T) {
 	}
 }
 
-// Where all steps lead to the same, it is worth the same in all environments.
-func TestStepsThatLeadToTheSameAreWorthTheSame(t *testing.T) {
+// Where all steps come to the same, it is worth the same in all environments.
+func TestStepsThatComeToTheSameAreWorthTheSame(t *testing.T) {
 	m := made(t, 3, 60)
 	m.stretches()
 	for i := range m.next {

@@ -28,7 +28,6 @@ CASES = {
     "sb3_183": "advantages",
     "oprl_5": "advantages",
     "rlinf_1568": "the value loss",
-    "supersuit_116": "learnt actions",
     "pettingzoo_262": "every agent learns from its own rows",
 }
 MUTANTS = {"": "", "RN": "learnt rewards", "R": "learnt rows were played", "ILF value": "values follow returns"}
@@ -54,6 +53,25 @@ def test_mutants_of_stable_baselines_are_found(tmp_path, what):
     train(str(tmp_path / "run.npz"), "PPO", "CartPole-v1", what, 1)
     verdict, check, says = audit(str(tmp_path / "run.npz"))
     assert check == MUTANTS[what], (verdict, check, says)
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_what_lies_between_may_normalise_and_stack(tmp_path, wrapped):
+    """Healthy: observations and rewards are normalised, episodes end by a time limit; and sights may be stacked."""
+    sb3 = pytest.importorskip("stable_baselines3")
+    import gymnasium as gym
+    from hop_marl.sb3 import RecorderCallback
+    from run import audit
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
+
+    for above in (VecNormalize, lambda env: VecFrameStack(env, 2)):
+        recorder = RecorderCallback(tmp_path / "run.npz")
+        make = lambda: gym.make("CartPole-v1", max_episode_steps=25)
+        env = DummyVecEnv([lambda: recorder.wrap(make()) if wrapped else make()] * 4)
+        env.seed(1)
+        sb3.PPO("MlpPolicy", above(env), n_steps=64, batch_size=64, n_epochs=3, device="cpu", seed=1).learn(
+            2048, callback=recorder)
+        assert audit(str(tmp_path / "run.npz")) == ("pass", "", "")
 
 
 def test_no_case_is_long():
