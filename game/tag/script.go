@@ -1,6 +1,8 @@
 package tag
 
 import (
+	"slices"
+
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/script"
@@ -40,7 +42,7 @@ func (g *Game) Language() *script.Language {
 	})
 }
 
-// Spots writes where the others of a role are.
+// Spots writes where the others of a role are, as one reads the board.
 func (st *State) Spots(thing int, s game.Seat, dst []int16) int {
 	n := 0
 	for o := range st.g.seats {
@@ -49,6 +51,7 @@ func (st *State) Spots(thing int, s game.Seat, dst []int16) int {
 			n++
 		}
 	}
+	slices.Sort(dst[:n])
 	return n
 }
 

@@ -21,6 +21,7 @@ func TestWordsMeanOthersByTheirRole(t *testing.T) {
 	// Predators are 0 and 1, prey 2 and 3; 1 is beside 2, nobody beside 3.
 	const open = "t=0\n0 . . .\n2 1 . .\n. . . .\n. . 3 .\nprey 2 3"
 	const wall = "t=0\n0 # 2 .\n. # . .\n. . . .\n1 . . 3\nprey 2 3"
+	const turned = "t=0\n. . . .\n. 1 . 3\n. . . .\n. 2 . 0\nprey 2 3"
 	for _, c := range []struct {
 		who, text string
 		seat      game.Seat
@@ -31,6 +32,8 @@ func TestWordsMeanOthersByTheirRole(t *testing.T) {
 		{"go(prey,farthest)", open, 0, [5]float32{down: .5, right: .5}},
 		{"go(prey,crowded)", open, 0, [5]float32{down: 1}},
 		{"go(prey,empty)", open, 1, [5]float32{down: .5, right: .5}},
+		{"go(prey,first)", turned, 1, [5]float32{right: 1}},
+		{"go(prey,last)", turned, 1, [5]float32{down: 1}},
 		{"go(predator)", open, 0, [5]float32{down: .5, right: .5}},
 		{"go(predator)", open, 3, [5]float32{up: .5, left: .5}},
 		{"go(prey)", open, 2, [5]float32{down: .5, right: .5}},
@@ -103,7 +106,7 @@ func TestEpisodesWentWellByRole(t *testing.T) {
 	}
 }
 
-// Catches are counted, of prey and of everybody who caught it, until the next episode.
+// Catches are counted, of prey and of everybody who caught it, until the next episode, and go with the seat.
 func TestCatchesAreCounted(t *testing.T) {
 	g := hunted(t, 0)
 	st := g.New().(*tag.State)
@@ -115,6 +118,11 @@ func TestCatchesAreCounted(t *testing.T) {
 	text, err := st.AppendText(nil)
 	if err != nil || !strings.HasSuffix(string(text), "caught 1 1 1 0\n") {
 		t.Errorf("%v\n%s", err, text)
+	}
+	moved := g.New().(*tag.State)
+	moved.Permute(st, []game.Seat{3, 2, 1, 0})
+	if text, err = moved.AppendText(nil); err != nil || !strings.HasSuffix(string(text), "caught 0 1 1 1\n") {
+		t.Errorf("%v, seats turned round:\n%s", err, text)
 	}
 	st.Reset(&r)
 	if text, _ = st.AppendText(nil); strings.Contains(string(text), "caught") {
