@@ -15,6 +15,7 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/tag"
 	"github.com/hop-marl/hop/model/actor"
 	"github.com/hop-marl/hop/model/cvae"
 	"github.com/hop-marl/hop/model/moa"
@@ -295,6 +296,35 @@ func TestContextsMustFit(t *testing.T) {
 	spectest.Refused(t, "hop collect --population", text, others...)
 	alone := []string{"leaf.kind=net", "search.kind=none", "own=ppo", "train.warm.windows=0"}
 	spectest.Refused(t, "reads no imagined steps", text, append(alone, "imagine.on=true")...)
+}
+
+// Games without goals are read too: data say that there are none as an empty list, and the game as nothing.
+func TestContextsNeedNoGoals(t *testing.T) {
+	const text = `
+game: {name: tag, size: 4, predators: 2, prey: 1, horizon: 12}
+mind: hop
+own: ppo
+actor: {hidden: [16]}
+goals: {kind: context, life: 2}
+leaf: {kind: net}
+search: {trees: 2, sims: 5, depth: 1, when: play}
+moa: {hidden: [16, 16], passes: 0}
+train: {envs: 6, window: 17, steps: 200, save: 200}
+`
+	c := tag.Default()
+	c.Size, c.Predators, c.Horizon = 4, 2, 12
+	g, err := tag.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp := g.Spec()
+	for _, goals := range [][]string{nil, {}} {
+		c := sequence.Config{History: "gru", Code: 3, Untyped: true, Width: 4, Layers: 1, Heads: 2, Up: 8, Window: 7, Head: moa.Default()}
+		c.Head.Hidden = []int{16, 16}
+		in := sequence.Input{Input: moa.NewInput(frame.Layout(sp.Obs), sp.Seats, sp.Actions, 0), Goals: goals, Kinds: []string{"chase", "flee"}}
+		reader := folder(t, "sequence", c, in)(sequence.New(c, in, rng.New(7)))
+		spectest.Play(t, text+"models: {sequence: "+reader+"}\n", 3, 1)
+	}
 }
 
 // What planners learnt about each other is in their run's folder: it says what

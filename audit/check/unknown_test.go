@@ -17,6 +17,7 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/tag"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search/unknown"
@@ -135,10 +136,13 @@ func built[G game.Game](g G, err error) game.Game {
 // the definition says.
 func TestPlansAgainstSomebodyUnknownAreTheirDefinition(t *testing.T) {
 	pd, drift, coins, river, apples := matrix.Default(), snowdrift.Default(), coin.Default(), cleanup.Default(), foraging.Default()
+	chase := tag.Default()
+	chase.Horizon = 8
 	pd.Rounds, drift.Horizon, coins.Horizon, river.Horizon, apples.Horizon = 10, 10, 10, 8, 10
 	for name, g := range map[string]game.Game{
 		"staghunt": small(), "matrix": built(matrix.New(pd)), "snowdrift": built(snowdrift.New(drift)), "coin": built(coin.New(coins)),
 		"cleanup": built(cleanup.New(river)), "foraging": built(foraging.New(apples)),
+		"tag": built(tag.New(chase)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows := map[string]int{}

@@ -3,7 +3,7 @@
 #   strangers.sh jobs SETTING [SEEDS]      prints the trainings, one a line: strangers.sh jobs 4x4 | xargs -P 8 -L 1 sh
 #   strangers.sh train SETTING AGENT SEED [--set ...]  does one of them, every stage with that seed too
 #   strangers.sh score SETTING [...]       scores whoever has been trained, beside scripts and a bandit, as JSON
-# SETTING is 4x4 or 8x8 (stag hunt, two stags), snowdrift, dilemma, coin, foraging or cleanup. Everything is written
+# SETTING is 4x4 or 8x8 (stag hunt, two stags), snowdrift, dilemma, coin, foraging, cleanup or tag. Everything is written
 # below tables/.
 set -e
 do=$1 setting=$2 short=
@@ -13,8 +13,8 @@ case $setting in
 snowdrift) game='{name: snowdrift, size: 8, drifts: 6, horizon: 50}' agents='hop+snowdrift rl2 ppo hop-snowdrift' ;;
 dilemma) game='{name: matrix, matrix: pd, rounds: 10, memory: true, time: true}' agents='hop+rules rl2 ppo hop-ipd' ;;
 coin | foraging) game="{name: $setting}" agents='hop+ ppo' ;;
-cleanup) game='{name: cleanup}' agents='hop+ ppo' short='--set train.steps=1000000' ;;
-*) echo "strangers.sh: SETTING is 4x4, 8x8, snowdrift, dilemma, coin, foraging or cleanup, not '$setting'" >&2; exit 2 ;;
+cleanup | tag) game="{name: $setting}" agents='hop+ ppo' short='--set train.steps=1000000' ;;
+*) echo "strangers.sh: SETTING is 4x4, 8x8, snowdrift, dilemma, coin, foraging, cleanup or tag, not '$setting'" >&2; exit 2 ;;
 esac
 case $do in
 jobs)

@@ -9,15 +9,20 @@ import (
 
 // Speak returns the co-player that a text describes.
 func (g *Game) Speak(text string) (game.Policy, error) {
-	if g.stage.Kind == game.ZeroSum {
+	l := g.Language()
+	if l == nil {
 		return nil, errors.New("matrix: there is no language of co-players for " + g.c.Matrix + ", in which nobody cooperates")
 	}
-	return g.Language().Parse(text)
+	return l.Parse(text)
 }
 
 // Language returns the words in which co-players of the 2x2 games are described. The other was
-// kind in an episode, which then also went well, if it cooperated in at least half of the rounds.
+// kind in an episode, which then also went well, if it cooperated in at least half of the rounds. It is
+// nil where nobody can cooperate.
 func (g *Game) Language() *script.Language {
+	if g.stage.Kind == game.ZeroSum {
+		return nil
+	}
 	return script.Repeated(&script.Language{
 		Game: g.spec.Name, Seats: 2, Actions: len(g.stage.Actions), Taking: len(g.stage.Actions),
 		Bots: g.Bots(), Pair: [2]string{"tft", "alld"}, Shown: true,

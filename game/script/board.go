@@ -77,6 +77,22 @@ func (n *now) others(cell int16) int16 {
 	return best
 }
 
+// around returns how near the nearest other is to a spot, the thing there left out if it is a seat itself.
+func (n *now) around(spot int16) int16 {
+	best, itself := grid.Far, n.p.lang.Seated
+	for o := range game.Seat(n.p.lang.Seats) {
+		at := n.field.Place(o)
+		switch {
+		case o == n.s || at == grid.None:
+		case itself && at == spot:
+			itself = false
+		default:
+			best = min(best, n.field.Steps(at, spot))
+		}
+	}
+	return best
+}
+
 // rank is what a spot is chosen by: the lowest wins, and all that are as low.
 func (n *now) rank(w which, i int, cell int16) int {
 	d := int(n.field.Steps(n.field.Place(n.s), cell))
@@ -84,9 +100,9 @@ func (n *now) rank(w which, i int, cell int16) int {
 	case farthest:
 		return -d
 	case crowded:
-		return int(n.others(cell))<<8 + d
+		return int(n.around(cell))<<8 + d
 	case empty:
-		return -int(n.others(cell))<<8 + d
+		return -int(n.around(cell))<<8 + d
 	case first:
 		return i
 	case last:
@@ -213,13 +229,17 @@ func (a reside) add(n *now, w float32, dst *dist) {
 
 func abs(x int) int { return max(x, -x) }
 
-// waits holds if somebody else stands where such a thing is.
+// waits holds if somebody else stands where such a thing is taken.
 type waits struct{ thing int }
 
 func (c waits) holds(n *now) bool {
 	count := n.field.Spots(c.thing, n.s, n.spots[:])
+	reach := int16(0)
+	if n.p.lang.Seated {
+		reach = 1
+	}
 	for _, cell := range n.spots[:count] {
-		if n.others(cell) == 0 {
+		if n.around(cell) <= reach {
 			return true
 		}
 	}

@@ -85,12 +85,14 @@ type Language struct {
 	Actions int
 	Things  []string // what Field calls 0, 1, ...
 	Bots    []game.BotInfo
-	Words   []Word // all languages of a kind share them: to be read
+	Words   []Word // all languages of a kind may share them: to be read
 	// Pair is who cooperates and who does not: what words about two ways stand for when they
 	// are said without.
 	Pair [2]string
 	// Shown says that the last state of an episode tells everything that is remembered of it.
 	Shown bool
+	// Seated says that things are seats: they stand where they are themselves, and are taken from beside.
+	Seated bool
 	// Taking is the first of the actions that take something.
 	Taking int
 	// Assess says how an episode went, for those who remember.
@@ -107,13 +109,23 @@ var (
 
 // Board returns the language with the words of games on a board.
 func Board(l *Language) *Language {
-	l.Words = slices.Clip(boardWords())
-	return l
+	return l.say(boardWords())
 }
 
 // Repeated returns the language with the words of games of rounds.
 func Repeated(l *Language) *Language {
-	l.Words = slices.Clip(repeatedWords())
+	return l.say(repeatedWords())
+}
+
+// say gives the language its words, but for those that can never be said: a name alone is a bot's first.
+func (l *Language) say(words []Word) *Language {
+	hidden := func(w Word) bool {
+		return w.Kind == Who && len(w.args) == 0 && slices.ContainsFunc(l.Bots, func(b game.BotInfo) bool { return b.Name == w.Name })
+	}
+	if slices.ContainsFunc(words, hidden) {
+		words = slices.DeleteFunc(slices.Clone(words), hidden)
+	}
+	l.Words = slices.Clip(words)
 	return l
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/tag"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -38,9 +39,12 @@ func games() []speaker {
 	hunt, blocks := staghunt.Default(), staghunt.Default()
 	hunt.Stags = 2
 	blocks.Size, blocks.Blocks = 8, 5
+	chased := tag.Default()
+	chased.Predators, chased.Prey, chased.Blocks = 2, 2, 2
 	return []speaker{
 		made(staghunt.New(hunt)), made(staghunt.New(blocks)), made(snowdrift.New(snowdrift.Default())), made(coin.New(coin.Default())),
 		made(cleanup.New(cleanup.Default())), made(foraging.New(foraging.Default())), made(matrix.New(matrix.Default())),
+		made(tag.New(tag.Default())), made(tag.New(chased)),
 	}
 }
 

@@ -40,7 +40,7 @@ var Splits = []Split{Train, Validation, Test}
 // Version is that of the lists.
 const Version = 1
 
-// Speaker is a game that has a language.
+// Speaker is a game that may have a language; nil: it has none.
 type Speaker interface {
 	game.Game
 	Language() *script.Language
@@ -48,11 +48,12 @@ type Speaker interface {
 
 // Language returns a game's language, or an error if it has none.
 func Language(g game.Game) (*script.Language, error) {
-	s, ok := game.As[Speaker](g)
-	if !ok || g.Spec().Kind == game.ZeroSum {
-		return nil, fmt.Errorf("stranger: there is no language of co-players for %s", game.Label(g))
+	if s, ok := game.As[Speaker](g); ok {
+		if l := s.Language(); l != nil {
+			return l, nil
+		}
 	}
-	return s.Language(), nil
+	return nil, fmt.Errorf("stranger: there is no language of co-players for %s", game.Label(g))
 }
 
 //go:embed lists/*.txt

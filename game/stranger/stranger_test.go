@@ -15,6 +15,7 @@ import (
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/game/stranger"
+	"github.com/hop-marl/hop/game/tag"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -36,6 +37,7 @@ func games() map[string]stranger.Speaker {
 		"staghunt": made(staghunt.New(twoStags())), "snowdrift": made(snowdrift.New(snowdrift.Default())),
 		"coin": made(coin.New(coin.Default())), "cleanup": made(cleanup.New(cleanup.Default())),
 		"foraging": made(foraging.New(foraging.Default())), "matrix": made(matrix.New(matrix.Default())),
+		"tag": made(tag.New(tag.Default())),
 	}
 }
 

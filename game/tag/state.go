@@ -32,7 +32,8 @@ type State struct {
 // play is the part of a state that changes from step to step, or belongs to seats.
 type play struct {
 	grid.Players
-	prey [grid.MaxSeats]bool // the seat's role
+	prey   [grid.MaxSeats]bool  // the seat's role
+	caught [grid.MaxSeats]int16 // how often prey was caught in this episode, or a predator caught prey
 }
 
 var (
@@ -118,7 +119,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	var caught [grid.MaxSeats]bool
 	catches := float32(0)
 	for s := range n {
-		if st.prey[s] && st.caught(s, &before) {
+		if st.prey[s] && st.catch(s, &before) {
 			caught[s] = true
 			catches++
 		}
@@ -137,15 +138,19 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	st.Done = int(st.T) >= st.g.c.Horizon
 }
 
-// caught reports whether a predator is on the prey's cell or has swapped with it.
-func (st *State) caught(prey int, before *[grid.MaxSeats]int16) bool {
+// catch reports whether predators are on the prey's cell or have swapped with it, and counts that.
+func (st *State) catch(prey int, before *[grid.MaxSeats]int16) (caught bool) {
 	at, was := st.Pos[prey], before[prey]
 	for s := range st.g.seats {
 		if !st.prey[s] && (st.Pos[s] == at || st.Pos[s] == was && before[s] == at) {
-			return true
+			caught = true
+			st.caught[s]++
 		}
 	}
-	return false
+	if caught {
+		st.caught[prey]++
+	}
+	return caught
 }
 
 // Observe writes what is in the seat's view, the rest as 0.
@@ -197,7 +202,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	st.CopyFrom(o)
 	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
-		st.prey[to] = o.prey[s]
+		st.prey[to], st.caught[to] = o.prey[s], o.caught[s]
 	}
 }
 

@@ -3,6 +3,7 @@ package tag
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/hop-marl/hop/game/grid"
@@ -17,9 +18,10 @@ import (
 //	  #   .   .   3
 //	prey 3
 //	last 4 0 2 -
+//	caught 0 1 1 2
 //
 // Digits are seats, # a block. "prey" lists the seats that are prey, "last" the
-// last actions.
+// last actions. "caught", once prey was, is how often each prey was and each predator did.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.seats
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
@@ -35,16 +37,20 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			b = fmt.Appendf(b, " %d", s)
 		}
 	}
-	return st.AppendLast(append(b, '\n'), n, st.g.c.View), nil
+	b = st.AppendLast(append(b, '\n'), n, st.g.c.View)
+	if st.caught != [grid.MaxSeats]int16{} {
+		b = grid.AppendNumbers(b, "caught", st.caught[:n])
+	}
+	return b, nil
 }
 
-// UnmarshalText sets the state from what AppendText wrote; "last" may be left
-// out. The game must have the text's size and numbers of predators and prey.
+// UnmarshalText sets the state from what AppendText wrote; "last" and
+// "caught" may be left out. The game must have the text's size and numbers of predators and prey.
 func (st *State) UnmarshalText(text []byte) error { return grid.Reading("tag", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c, n := &st.g.c, st.g.seats
-	t, err := grid.ReadText(text, c.Size, n, c.Horizon, nil, grid.Lines(c.View, "prey", "last"))
+	t, err := grid.ReadText(text, c.Size, n, c.Horizon, nil, grid.Lines(c.View, "prey", "last", "caught"))
 	if err != nil {
 		return err
 	}
@@ -64,7 +70,8 @@ func (st *State) read(text []byte) error {
 	if prey := len(t.Lines["prey"]); prey != c.Prey {
 		return fmt.Errorf("%d prey, want %d", prey, c.Prey)
 	}
-	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, actions), t.EndsAt(int(t.T) == c.Horizon)); err != nil {
+	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, actions), t.EndsAt(int(t.T) == c.Horizon),
+		t.Numbers("caught", math.MaxInt16, false, func(s, v int) { fresh.caught[s] = int16(v) })); err != nil {
 		return err
 	}
 	st.play = fresh

@@ -130,7 +130,7 @@ def test_settings_of_envs_are_none_of_the_game():
         ("tset", {}, "train, validation or test"),
         ("test@7", {}, "version 1"),
         ("test", {"game": "chess"}, "chess"),
-        ("test", {"game": "tag"}, "no language of co-players"),
+        ("test", {"game": "matrix", "matrix": "rps"}, "no language of co-players"),
         ("test", {"sise": 4}, "sise"),
     ],
 )

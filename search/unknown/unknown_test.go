@@ -13,6 +13,7 @@ import (
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
+	"github.com/hop-marl/hop/game/tag"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -269,7 +270,7 @@ func TestEveryLanguageHasAPlan(t *testing.T) {
 	for name, g := range map[string]game.Game{
 		"snowdrift": made(snowdrift.New(snowdrift.Default())), "coin": made(coin.New(coin.Default())),
 		"cleanup": made(cleanup.New(cleanup.Default())), "foraging": made(foraging.New(foraging.Default())),
-		"matrix": made(matrix.New(matrix.Default())),
+		"matrix": made(matrix.New(matrix.Default())), "tag": made(tag.New(tag.Default())),
 	} {
 		p, _ := play(t, g, "random", 2*min(4*g.Spec().Horizon, 150), rng.New(9), nil)
 		m := p.lives[0].model

@@ -273,7 +273,11 @@ func fit(m pretrained.Models, sp game.Spec, from hop.Folders) error {
 		}
 	}
 	if m.Sequence != nil {
-		if want := sequenceInput(sp, m.Sequence.Kinds); !reflect.DeepEqual(m.Sequence.Input, want) {
+		want := sequenceInput(sp, m.Sequence.Kinds)
+		if len(want.Goals) == 0 && len(m.Sequence.Goals) == 0 {
+			want.Goals = m.Sequence.Goals // none is none, whether data call it an empty list or nothing
+		}
+		if !reflect.DeepEqual(m.Sequence.Input, want) {
 			return misfit("sequence", from.Sequence, m.Sequence.Input, want)
 		}
 	}
