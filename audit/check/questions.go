@@ -230,7 +230,7 @@ var nothing = map[string]string{
 	"rows are learnt from once":                          noOwn,
 	"actions follow the policy":                          "Nobody acted where the policy is recorded.",
 	"advantages":                                         "Of no learnt row it is sure which one comes next, so advantages cannot be computed again.",
-	"updates move the policy":                            "No update has rows enough whose probabilities are recorded before and after it.",
+	"updates move the policy":                            "No update has enough rows with probabilities before and after it.",
 	"every row is learnt from":                           "No update has two minibatches whose rows are recorded.",
 	"advantages are normalised over what is learnt from": "No minibatch has eight rows whose advantages vary.",
 	"ratios":         "No update takes a second step, and at the first one the ratio is 1.",
