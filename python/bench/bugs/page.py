@@ -56,7 +56,7 @@ def page(cases: list[dict], mutants: list[dict]) -> str:
         f"**Now**: real bugs {sum(x['before'][0] != 'pass' for x in cases)} of {len(cases)} found, mended versions "
         f"{sum(x['after'][0] == 'pass' for x in cases)} of {len(cases)} pass. RLMutation: PPO {score(part('PPO'))}, "
         f"A2C {score(part('A2C'))}, without PAC, which is no fault; healthy twins accused: "
-        f"{sum(s[0] != 'pass' for s in healthy)} of {len(healthy)}. The checks were mended on these very cases, but for the last two, so this "
+        f"{sum(s[0] != 'pass' for s in healthy)} of {len(healthy)}. The checks were mended on these very cases, but for those two, so this "
         "is what they were made to do, not what they would do on the next ones; the first sight is nearer to that. "
         "Published figures, on other sets and by other means: RLExplorer finds 83 %, DeepFD's recall is .55.",
         "",
