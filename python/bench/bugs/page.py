@@ -27,7 +27,8 @@ accused, one of them (`rl_games_128`) of something else; but 7 of the 24 mended 
 is learnt as an exit", because the value after a time limit was part of the reward, where Stable-Baselines3 puts it. So
 13 of 24 were told apart. Of RLMutation's mutants 4 of 52 were found, PPO's 2 of 26, all of them MSU, and none of 12
 healthy twins was accused: the callback handed in neither gamma nor what updates did, and it knew the environment only
-by what the algorithm was told of it, so that nothing that lies beneath could show.
+by what the algorithm was told of it, so that nothing that lies beneath could show. Two real bugs, `meltingpot_5` and
+`packt_6`, were added when all checks were done, and nothing was changed for them: one of the two is found.
 """
 
 
@@ -55,7 +56,7 @@ def page(cases: list[dict], mutants: list[dict]) -> str:
         f"**Now**: real bugs {sum(x['before'][0] != 'pass' for x in cases)} of {len(cases)} found, mended versions "
         f"{sum(x['after'][0] == 'pass' for x in cases)} of {len(cases)} pass. RLMutation: PPO {score(part('PPO'))}, "
         f"A2C {score(part('A2C'))}, without PAC, which is no fault; healthy twins accused: "
-        f"{sum(s[0] != 'pass' for s in healthy)} of {len(healthy)}. The checks were mended on these very cases, so this "
+        f"{sum(s[0] != 'pass' for s in healthy)} of {len(healthy)}. The checks were mended on these very cases, but for those two, so this "
         "is what they were made to do, not what they would do on the next ones; the first sight is nearer to that. "
         "Published figures, on other sets and by other means: RLExplorer finds 83 %, DeepFD's recall is .55.",
         "",
@@ -70,7 +71,7 @@ def page(cases: list[dict], mutants: list[dict]) -> str:
     for x in cases:
         m = importlib.import_module(x["case"])
         verdict, _, says = x["before"]
-        out.append(f"| `{x['case']}` | {m.__doc__} | {link(m.SOURCE)} | {verdict} | {says} | {x['after'][0]} |")
+        out.append(f"| `{x['case']}` | {m.__doc__} | {link(m.SOURCE)} | {verdict} | {says or '-'} | {x['after'][0]} |")
     odd = [x["case"] for x in cases if importlib.import_module(x["case"]).RECORDED != USUAL]
     out += [
         "",
