@@ -229,7 +229,7 @@ var nothing = map[string]string{
 	"every agent learns from its own rows":               noOwn,
 	"rows are learnt from once":                          noOwn,
 	"actions follow the policy":                          "Nobody acted where the policy is recorded.",
-	"advantages":                                         "Of no learnt row it is sure which one comes next, so advantages cannot be computed again.",
+	"advantages":                                         "Of no learnt row it is sure which one comes next.",
 	"updates move the policy":                            "No update has enough rows with probabilities before and after it.",
 	"every row is learnt from":                           "No update has two minibatches whose rows are recorded.",
 	"advantages are normalised over what is learnt from": "No minibatch has eight rows whose advantages vary.",
