@@ -96,12 +96,6 @@ func (l link) step(next int) reference.AdvantageStep {
 	return s
 }
 
-// onward reports whether the agent's episode goes on in play after the batch, at row next, and values count.
-func (l link) onward(next int, least float64) bool {
-	done := l.b.Col["dones"]
-	return next >= 0 && math.Abs(l.b.Gamma*l.b.Col["values"][l.i]) > least && (done == nil || done[l.i] != 1)
-}
-
 // links visits all rows whose advantage can be computed again.
 func (r *recorded) links(visit func(l link)) {
 	first := make([]int, r.Count) // of each agent, the row with which its next episode begins, going back
