@@ -103,7 +103,7 @@ func (u *session) coding(ctx context.Context, dir string, c pretrain.VAEConfig) 
 		team[i] = "random"
 	}
 	at := filepath.Join(dir, "data")
-	const rows = 600
+	const rows = 5000
 	if _, err := dataset.Collect(ctx, dataset.Config{Game: u.parts.Game, GameSpec: about, Team: team, Rows: rows, Seed: 3, Dir: at, Workers: 1}); err != nil {
 		return nil, nil, err
 	}
