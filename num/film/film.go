@@ -8,7 +8,6 @@ package film
 
 import (
 	"bytes"
-	"compress/lzw"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -31,14 +30,14 @@ type GIF struct {
 	wide   int
 	before []uint8 // [height][wide] the picture before
 	pix    []uint8 // what changed
-	packer *lzw.Writer
-	packed bytes.Buffer
+	packed []byte
+	packer packer
 	out    []byte
 }
 
 // NewGIF returns a GIF without pictures. A palette has 2 to 256 colours.
 func NewGIF(w io.Writer, palette color.Palette, wide, high int) *GIF {
-	g := &GIF{w: w, wide: wide, before: make([]uint8, wide*high), packer: lzw.NewWriter(nil, lzw.LSB, 8).(*lzw.Writer)}
+	g := &GIF{w: w, wide: wide, before: make([]uint8, wide*high)}
 	g.out = append([]byte("GIF89a"), byte(wide), byte(wide>>8), byte(high), byte(high>>8), 0x87, 0, 0) // 256 colours
 	var colours [256 * 3]byte
 	for i, c := range palette {
@@ -62,11 +61,8 @@ func (g *GIF) Add(picture []uint8, wait time.Duration) {
 		g.out = word(g.out, uint16(v))
 	}
 	g.out = append(g.out, 0, 8)
-	g.packed.Reset()
-	g.packer.Reset(&g.packed, lzw.LSB, 8)
-	_, _ = g.packer.Write(g.pix) // a buffer takes everything
-	_ = g.packer.Close()
-	for block := range slices.Chunk(g.packed.Bytes(), 255) {
+	g.packed = g.packer.pack(g.packed[:0], g.pix)
+	for block := range slices.Chunk(g.packed, 255) {
 		g.out = append(append(g.out, byte(len(block))), block...)
 	}
 	g.out = append(g.out, 0)
