@@ -242,7 +242,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
 		ask(1, func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
 		ask(2, func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
-		if first.hop == nil && s.Mind.Name == "ppo" && !s.Imagine.On && len(s.Kinds) == 0 {
+		if first.hop == nil && first.taps[0].params != nil && !s.Imagine.On && len(s.Kinds) == 0 {
 			ask(4, func(ctx context.Context) (check.Finding, error) { return stopsEarly(ctx, s, opt) })
 		}
 	}

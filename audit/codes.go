@@ -104,7 +104,8 @@ func (u *session) coding(ctx context.Context, dir string, c pretrain.VAEConfig) 
 	}
 	at := filepath.Join(dir, "data")
 	const rows = 5000
-	if _, err := dataset.Collect(ctx, dataset.Config{Game: u.parts.Game, GameSpec: about, Team: team, Rows: rows, Seed: 3, Dir: at, Workers: 1}); err != nil {
+	record := dataset.Config{Game: u.parts.Game, GameSpec: about, Team: team, Rows: rows, Seed: 3, Dir: at, Workers: 1}
+	if _, err := dataset.Collect(ctx, record); err != nil {
 		return nil, nil, err
 	}
 	data, err := dataset.Open(at)

@@ -122,8 +122,8 @@ func (u *session) live(ctx context.Context, saved *spec.Saved, team func() ([]ev
 		return nil, err
 	}
 	const lives = 3
-	c := eval.Adaptation{Game: saved.Game, Lives: lives, At: 2, Steps: livesEpisodes*u.spec.Horizon - u.spec.Horizon/2, Last: u.spec.Horizon + 1,
-		Key: u.key.Child("lived"), Workers: 2}
+	c := eval.Adaptation{Game: saved.Game, Lives: lives, At: 2, Steps: livesEpisodes*u.spec.Horizon - u.spec.Horizon/2,
+		Last: u.spec.Horizon + 1, Key: u.key.Child("lived"), Workers: 2}
 	s := checks.NewScored(c.Game, c.Key, lives)
 	for i, m := range members {
 		c.Team, c.Then = append(c.Team, s.Watch(m, i)), append(c.Then, s.Watch(eval.Bot(saved.Game, "random"), u.spec.Seats+i))

@@ -19,7 +19,7 @@ type Placed struct {
 	trial  int // episodes that a choice holds for
 	agents int
 	Who    []string       // the population
-	cast   [][]rng.Rand   // [A][N]
+	dealt  [][]rng.Rand   // [A][N]
 	team   []rng.Rand     // [N]; nil: no whole teams are dealt
 	choice [][]place      // [A][N]
 	begun  []int          // [N] episodes
@@ -49,7 +49,7 @@ func NewPlaced(g game.Game, cfg train.Config, key rng.Key, trial int) (*Placed, 
 		return nil, err
 	}
 	for a := range p.agents {
-		p.cast, p.choice = append(p.cast, key.Child("cast", a).Rands("env", cfg.Envs)), append(p.choice, make([]place, cfg.Envs))
+		p.dealt, p.choice = append(p.dealt, key.Child("cast", a).Rands("env", cfg.Envs)), append(p.choice, make([]place, cfg.Envs))
 	}
 	if cfg.Standins.Teams > 0 || cfg.Standins.Alike > 0 {
 		p.team = key.Child("team").Rands("env", cfg.Envs)
@@ -76,7 +76,7 @@ func (p *Placed) Begin(n int) {
 		if p.choice[a][n] = ""; len(p.Who) == 0 || !p.learns(a) {
 			continue
 		}
-		r := &p.cast[a][n]
+		r := &p.dealt[a][n]
 		share := p.cfg.Standins.Share
 		if to, over := p.cfg.Standins.ShareEnd, p.cfg.Standins.Over; to >= 0 {
 			if over == 0 {
@@ -211,7 +211,8 @@ func (p *Placed) Finding() check.Finding {
 	}
 	for name, b := range p.bots {
 		if z := b.often.Off(); z > 6 || z < -6 {
-			f.Accuse(check.Fault, z, fmt.Sprintf("Whoever plays %s does what that one does likeliest %.1f standard deviations too often.", name, z), next)
+			f.Accuse(check.Fault, z, fmt.Sprintf("Whoever plays %s does what that one does likeliest %.1f standard deviations too often.",
+				name, z), next)
 		}
 	}
 	return f

@@ -173,8 +173,8 @@ func (c *sums) equal(what string, got, want float64) {
 	if math.Abs(got-want) <= 1e-9*max(1, math.Abs(want)) {
 		return
 	}
-	c.f.Accuse(check.Fault, c.f.Effect+1, fmt.Sprintf("%s: %.6g, over the episodes that were played it is %.6g.", check.Capital(what), got, want),
-		c.f.Next)
+	says := fmt.Sprintf("%s: %.6g, over the episodes that were played it is %.6g.", check.Capital(what), got, want)
+	c.f.Accuse(check.Fault, c.f.Effect+1, says, c.f.Next)
 	c.f.Saw(got, want, "%s", what)
 }
 
