@@ -11,6 +11,7 @@ import (
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/model/vae"
 	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/store/dataset"
 	"github.com/hop-marl/hop/store/runlog"
@@ -39,7 +40,7 @@ func (u *session) coded(ctx context.Context) (f check.Finding, err error) {
 	defer os.RemoveAll(dir)
 	c := pretrain.DefaultVAE(m.Config.Loss)
 	c.Model, c.Epochs = m.Config, 1
-	c.Learn.Batch, c.Learn.Shards, c.Learn.KL, c.Learn.Warmup = 96, 1, 0.05, 1
+	c.Learn.Batch, c.Learn.Shards, c.Learn.KL, c.Learn.Warmup = 128, 2, 0.05, 1
 	v, data, err := u.coding(ctx, dir, c)
 	if err != nil {
 		return f, err
@@ -48,7 +49,15 @@ func (u *session) coded(ctx context.Context) (f check.Finding, err error) {
 	if err != nil {
 		return f, err
 	}
-	rows, noise := codeRows(v, data, 1), v.Key.Child("learn").Child("noise", 1, 0).Rand()
+	rows, drawn := codeRows(v, data, 1), 0
+	var half rng.Rand // both halves of a batch draw from streams of their own
+	noise := func() float64 {
+		if n := len(rows) / 2 * m.Dim; drawn%n == 0 {
+			half = v.Key.Child("learn").Child("noise", 1, drawn/n).Rand()
+		}
+		drawn++
+		return half.Norm()
+	}
 	in := m.Input
 	r := reference.Coding{Loss: m.Config.Loss, Frame: m.Frame, Reads: m.Reads, Agents: m.Config.Agents, Things: m.Things, Outcome: m.Outcome,
 		KL: c.Learn.KL * (1 - math.Exp(-1/c.Learn.Warmup)), Input: in.Input, Players: in.Agents, Actions: in.Actions}
@@ -56,7 +65,7 @@ func (u *session) coded(ctx context.Context) (f check.Finding, err error) {
 	if err != nil {
 		return f, err
 	}
-	r.Gradient(net, rows, noise.Norm)
+	r.Gradient(net, rows, noise)
 	var moments [2]reference.Adam
 	for i := range moments {
 		if err := moments[i].Load(steps[i], "adam/"); err != nil {
