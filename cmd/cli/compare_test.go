@@ -86,11 +86,13 @@ func TestRunsAndVariedSettingsAreCompared(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &x); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if v := x.Variants; len(v) != 2 || v[0].Name != "ppo-4x4-001" || len(v[0].Seeds) != 2 || v[0].Seeds[1].Seed != 4 || len(v[1].Seeds) != 1 {
+	if v := x.Variants; len(v) != 2 || v[0].Name != "ppo-4x4-001" || len(v[0].Seeds) != 2 ||
+		v[0].Seeds[1].Seed != 4 || len(v[1].Seeds) != 1 {
 		t.Errorf("two runs with seeds 2 and 4, and 2: %+v", v)
 	}
 	y, _ := compared(t, "ppo-4x4", "--vary", "ppo.lr=1e-3,2e-3", "--seeds", "2")
-	if v := y.Variants; len(v) != 2 || v[0].Name != "ppo-4x4 lr=1e-3" || v[1].Name != "ppo-4x4 lr=2e-3" || v[1].Seeds[0].Mean != x.Variants[1].Seeds[0].Mean {
+	if v := y.Variants; len(v) != 2 || v[0].Name != "ppo-4x4 lr=1e-3" || v[1].Name != "ppo-4x4 lr=2e-3" ||
+		v[1].Seeds[0].Mean != x.Variants[1].Seeds[0].Mean {
 		t.Errorf("varied: %+v", v)
 	}
 	for _, c := range []struct {

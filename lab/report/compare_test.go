@@ -212,7 +212,8 @@ func TestHowFastIsSaidOnlyOfCurvesThatRise(t *testing.T) {
 		}
 	}
 	c := compared(t, -9, map[string][]float64{"a": {1, 2}}, "a")
-	if x := c.Variants[0]; x.Reached != 0 || x.Above != 2 || x.Steps != nil || !strings.Contains(strings.Join(c.Notes, " "), "a begins above a return of -9.000 in 2 of its 2 seeds") {
+	if x := c.Variants[0]; x.Reached != 0 || x.Above != 2 || x.Steps != nil ||
+		!strings.Contains(strings.Join(c.Notes, " "), "a begins above a return of -9.000 in 2 of its 2 seeds") {
 		t.Errorf("curves above a threshold: %d reached it, %d above, steps %v, notes %q", x.Reached, x.Above, x.Steps, c.Notes)
 	}
 	if again := c.At(99); len(again.Notes) > 0 {

@@ -60,7 +60,7 @@ const cells = {
   run: (r) => [
     make('a', { href: '/curves?run=' + encodeURIComponent(r.run).replaceAll('%2F', '/').replaceAll('%3A', ':') }, r.title), ' ',
     r.preset && make('small', { className: 'faint' }, r.preset + (r.game ? ' · ' + r.game : '')),
-    settings(r).map((text) => make('span', { className: 'chip' }, text)),
+    settings(r).flatMap((text) => [' ', make('span', { className: 'chip' }, text)]),
   ],
   state: (r) => stateOf(r, r.seeds),
   seeds: (r) => [make('button', {
