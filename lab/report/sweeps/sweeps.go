@@ -287,17 +287,6 @@ func (t *Table) Important() []Field {
 	return list
 }
 
-// StoppedAt are how many variants were stopped at each rung.
-func (t *Table) StoppedAt() map[int]int {
-	out := map[int]int{}
-	for _, v := range t.Variants {
-		if v.Stopped > 0 {
-			out[v.Stopped]++
-		}
-	}
-	return out
-}
-
 // Early are the variants that were stopped.
 func (t *Table) Early() (list []Variant) {
 	for _, v := range t.Variants {
