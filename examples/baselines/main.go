@@ -11,6 +11,7 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 
 	"example.org/baselines/a3c"
+	"example.org/baselines/assign"
 	"example.org/baselines/pr2"
 )
 
@@ -29,6 +30,7 @@ func newRegistry() *spec.Registry {
 		a3c.Default, a3c.New).Check(a3c.Check).Titled(title("A3C"))
 	reg.Minds["pr2"] = spec.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
 		pr2.Default, pr2.New).Check(registry.Alone).Titled(title("PR2"))
+	reg.Games["staghunt"] = reg.Games["staghunt"].Join(assign.Bots)
 	files, err := fs.Sub(presets, "presets")
 	if err != nil {
 		panic("baselines: the presets are not embedded")
