@@ -1,10 +1,13 @@
-// Command baselines is hop with two more learners, baselines of HOP's paper: A3C and PR2.
-// They use nothing that is not open to everybody's learners.
+// Command baselines is hop with two more learners, baselines of HOP's paper: A3C and PR2; with
+// hunters who share the prey out; and with two commands of its own, diffuse and target. All of it
+// uses nothing that is not open to everybody.
 package main
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/hop-marl/hop/cmd/cli"
 	"github.com/hop-marl/hop/train/registry"
@@ -12,13 +15,27 @@ import (
 
 	"example.org/baselines/a3c"
 	"example.org/baselines/assign"
+	"example.org/baselines/diffuse"
 	"example.org/baselines/pr2"
+	"example.org/baselines/target"
 )
 
 //go:embed presets/*.yaml
 var presets embed.FS
 
-func main() { cli.Main(newRegistry()) }
+// commands are those that hop does not have.
+var commands = map[string]func(args []string) error{"diffuse": diffuse.Command, "target": target.Command}
+
+func main() {
+	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
+		cli.Main(newRegistry())
+		return
+	}
+	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // title is what reports call agents of any settings.
 func title(text string) func(any) string { return func(any) string { return text } }

@@ -63,14 +63,14 @@ func TestTheAssignmentIsTheBest(t *testing.T) {
 				top = max(top, worth(s, belief, 0.5, to))
 				return
 			}
-			any := false
+			goes := false
 			for p := range s.Prey {
 				if to[j] = p; s.Hunters[j] >= 0 && s.Dist[p][s.Hunters[j]] < s.Left {
-					any = true
+					goes = true
 					try(j + 1)
 				}
 			}
-			if to[j] = -1; !any {
+			if to[j] = -1; !goes {
 				try(j + 1)
 			}
 		}

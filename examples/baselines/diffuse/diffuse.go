@@ -114,13 +114,13 @@ type Row struct {
 // Noise hides each token of a plan with a probability that is drawn for the plan, and one at
 // least; and forgets what was earned in a fifth of the rows.
 func (m *Model) Noise(dst []int32, row *Row, r *rng.Rand) (level int) {
-	share, any := r.Float64(), false
+	share, hides := r.Float64(), false
 	for i, k := range row.Plan {
 		if dst[i] = k; r.Float64() < share {
-			dst[i], any = m.Hidden(), true
+			dst[i], hides = m.Hidden(), true
 		}
 	}
-	if !any {
+	if !hides {
 		dst[r.IntN(len(dst))] = m.Hidden()
 	}
 	if level = row.Level; r.Float64() < 0.2 {

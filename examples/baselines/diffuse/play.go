@@ -1,9 +1,8 @@
 package diffuse
 
 import (
-	"time"
-
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -89,8 +88,8 @@ type Bot struct {
 	*Model
 	Called    string
 	Rounds    int
-	Decisions int           // so far
-	Took      time.Duration // all of them
+	Decisions int     // so far
+	Took      float64 // processor seconds, of all of them
 
 	obs   []float32
 	legal []bool
@@ -114,7 +113,7 @@ func (b *Bot) Name() string { return b.Called }
 
 // Act draws plans of those who are to earn plenty.
 func (b *Bot) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
-	began := time.Now()
+	watch := cpu.Start()
 	st.Observe(s, b.obs)
 	st.Legal(s, b.legal)
 	b.Draw(b.plans, b.obs, Plenty, b.Rounds, b.legal, r)
@@ -129,7 +128,8 @@ func (b *Bot) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
 		}
 	}
 	b.Decisions++
-	b.Took += time.Since(began)
+	spent, _ := watch.Spent()
+	b.Took += spent
 	return int32(best)
 }
 

@@ -1,34 +1,28 @@
-// Command run learns a denoiser of joint plans from recorded play of bots and measures what agents
-// earn who plan by it, in the stag hunt on 4x4 with two stags.
-package main
+package diffuse
 
 import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
-	"time"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/train/eval"
-
-	"example.org/baselines/diffuse"
 )
 
-func main() {
-	seed := flag.Uint64("seed", 1, "of everything")
-	record := flag.Int("record", 4000, "episodes to learn from")
-	steps := flag.Int("steps", 6000, "gradient steps")
-	episodes := flag.Int("episodes", 400, "to score each team with")
-	flag.Parse()
-	if err := run(rng.New(*seed), *record, *steps, *episodes); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+// Command learns a denoiser of joint plans from recorded play of bots and says what agents earn
+// who plan by it, in the stag hunt on 4x4 with two stags.
+func Command(args []string) error {
+	f := flag.NewFlagSet("diffuse", flag.ExitOnError)
+	seed := f.Uint64("seed", 1, "of everything")
+	record := f.Int("record", 4000, "episodes to learn from")
+	steps := f.Int("steps", 6000, "gradient steps")
+	episodes := f.Int("episodes", 200, "to score each team with")
+	f.Parse(args)
+	return run(rng.New(*seed), *record, *steps, *episodes)
 }
 
 // result is what a way to plan earned.
@@ -46,20 +40,20 @@ func run(key rng.Key, record, steps, episodes int) error {
 	if err != nil {
 		return err
 	}
-	data, err := diffuse.Record(g, []string{"ns", "ns", "nh", "random"}, record, key.Child("record"))
+	data, err := Record(g, []string{"ns", "ns", "nh", "random"}, record, key.Child("record"))
 	if err != nil {
 		return err
 	}
-	spec, began := g.Spec(), time.Now()
-	m := diffuse.New(spec.Obs.Len(), spec.Seats, len(spec.Actions), []int{256, 256}, 128, key.Child("model"))
+	spec, watch := g.Spec(), cpu.Start()
+	m := New(spec.Obs.Len(), spec.Seats, len(spec.Actions), []int{256, 256}, 128, key.Child("model"))
 	r := key.Child("learn").Rand()
 	loss, err := m.Learn(data, steps, &r)
 	if err != nil {
 		return err
 	}
-	learnt := time.Since(began)
+	learnt, _ := watch.Spent()
 	var list []result
-	for _, rounds := range []int{1, 4, 8, 32} {
+	for _, rounds := range []int{1, 4, 8} {
 		one, err := score(g, m, rounds, episodes, key)
 		if err != nil {
 			return err
@@ -68,14 +62,14 @@ func run(key rng.Key, record, steps, episodes int) error {
 	}
 	out := json.NewEncoder(os.Stdout)
 	out.SetIndent("", "  ")
-	return out.Encode(map[string]any{"rows": len(data), "loss": loss, "learning_s": learnt.Seconds(), "cpu_s": cpu.Time().Seconds(), "scores": list})
+	return out.Encode(map[string]any{"rows": len(data), "loss": loss, "learning_cpu_s": learnt, "cpu_s": cpu.Time().Seconds(), "scores": list})
 }
 
 // score plays teams with one or four who plan in so many rounds.
-func score(g game.Game, m *diffuse.Model, rounds, episodes int, key rng.Key) (result, error) {
-	var all []*diffuse.Bot
+func score(g game.Game, m *Model, rounds, episodes int, key rng.Key) (result, error) {
+	var all []*Bot
 	joined := game.With(g, game.Joined{{Name: "diffuse", New: func() game.Bot {
-		all = append(all, diffuse.NewBot(m, g, "diffuse", 16, rounds))
+		all = append(all, NewBot(m, g, "diffuse", 16, rounds))
 		return all[len(all)-1]
 	}}})
 	res := result{Rounds: rounds, Return: map[string]float64{}, All: map[string]float64{}}
@@ -93,10 +87,10 @@ func score(g game.Game, m *diffuse.Model, rounds, episodes int, key rng.Key) (re
 		}
 		res.Return[name], res.All[name] = got.Return[0].Mean(), got.Mean.Mean()
 	}
-	decisions, took := 0, time.Duration(0)
+	decisions, took := 0, 0.
 	for _, b := range all {
 		decisions, took = decisions+b.Decisions, took+b.Took
 	}
-	res.Micros = took.Seconds() * 1e6 / float64(max(1, decisions))
+	res.Micros = took * 1e6 / float64(max(1, decisions))
 	return res, nil
 }
