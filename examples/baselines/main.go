@@ -1,5 +1,5 @@
 // Command baselines is hop with two more learners, baselines of HOP's paper: A3C and PR2; with
-// hunters who share the prey out; and with two commands of its own, diffuse and target. All of it
+// hunters who share the prey out; and with commands of its own, allies, diffuse and target. All of it
 // uses nothing that is not open to everybody.
 package main
 
@@ -14,6 +14,7 @@ import (
 	"github.com/hop-marl/hop/train/spec"
 
 	"example.org/baselines/a3c"
+	"example.org/baselines/allies"
 	"example.org/baselines/assign"
 	"example.org/baselines/diffuse"
 	"example.org/baselines/pr2"
@@ -24,7 +25,9 @@ import (
 var presets embed.FS
 
 // commands are those that hop does not have.
-var commands = map[string]func(args []string) error{"diffuse": diffuse.Command, "target": target.Command}
+var commands = map[string]func(args []string) error{
+	"allies": allies.Command, "diffuse": diffuse.Command, "target": target.Command,
+}
 
 func main() {
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
