@@ -96,10 +96,11 @@ func TestBeliefsFollowBayes(t *testing.T) {
 	if got, want := h.belief[1][0], 81./82; math.Abs(got-want) > 1e-12 {
 		t.Errorf("the belief is %v, want %v", got, want)
 	}
-	before := h.seen.Prey
-	h.before, h.seen.Prey, h.seen.Dist = nil, []int{20}, h.seen.Dist[1:]
-	if h.infer(before); h.belief[1][0] != 1 {
-		t.Errorf("of one prey the belief is %v, want 1", h.belief[1][0])
+	before := []int{4, 20, 24}
+	h.belief = [][]float64{{0.2, 0.6, 0.2}, {0.5, 0.1, 0.4}}
+	h.before, h.seen.Prey, h.seen.Dist = nil, before[1:], h.seen.Dist[:2]
+	if h.infer(before); math.Abs(h.belief[1][0]-0.2) > 1e-12 || math.Abs(h.belief[0][0]-0.75) > 1e-12 {
+		t.Errorf("once the first prey is gone the beliefs are %v, want .2 of .5 and .75 of .8 in the second", h.belief)
 	}
 }
 
