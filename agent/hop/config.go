@@ -20,6 +20,7 @@ type Folders = pretrained.Folders
 // Config is the part of a spec that says what HOP and HOP+ agents are.
 type Config struct {
 	Own    string        `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
+	Rank   float64       `yaml:"rank" doc:"ranked rewards (RLlib's r2_enable): an episode's last reward counts 1 if it is at least this percentile of the last 1,000, else -1, and rewards before it count nothing, in learning and in the search; 0: rewards count as they are" range:"0..100"`
 	Goals  Goals         `yaml:"goals"`
 	Belief belief.Config `yaml:"belief"`
 	MOA    MOA           `yaml:"moa"`
@@ -212,6 +213,9 @@ func (c *Config) Validate() error {
 	if c.Search.When == "play" && (c.Own != "ppo" || c.Leaf.Kind != "net") {
 		part(config.Bad("when", c.Search.When, "always, because own is "+c.Own+" and leaf.kind is "+c.Leaf.Kind+
 			": in play alone plans who learns by PPO (own ppo) and evaluates leaves by that network (leaf.kind net)"), "search")
+	}
+	if err := c.checkRank(); err != nil {
+		errs = append(errs, err)
 	}
 	if c.Search.Dynamics == "world" && c.Leaf.scripted() {
 		part(config.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is world and scripts need the true rules"), "leaf")

@@ -12,7 +12,7 @@ import (
 // Terms are the parts of the loss over the rows that counted.
 type Terms struct {
 	Feature nn.Loss // mean squared error of the rebuilt feature
-	KL      nn.Loss // KL(q || p), summed over the dimensions; of discrete goals KL(p || q), over the variables
+	KL      nn.Loss // KL(q || p), summed over the dimensions; of discrete goals KL(p || q), over the variables; with Contrast InfoNCE
 }
 
 // Plus returns the terms over the rows of both.
@@ -161,8 +161,11 @@ func (ws *Work) head(p *nn.Params, h []float32, rows int) {
 
 // Weights say how a gradient is taken: the weight of the KL term, the probability
 // that the decoder reads the selected g and not the inferred one, and the
-// temperature of discrete goals.
-type Weights struct{ KL, Mix, Tau float64 }
+// temperature of discrete goals. With Contrast the KL term is InfoNCE.
+type Weights struct {
+	KL, Mix, Tau float64
+	Contrast     bool
+}
 
 // Learn adds the gradients of the loaded sequences to params.G and returns the
 // terms. total is the number of rows of the whole minibatch.
@@ -170,7 +173,7 @@ func (ws *Work) Learn(params *nn.Params, w Weights, total int, r *rng.Rand) Term
 	ws.Forward(params)
 	copy(ws.target, ws.f[:ws.seq.T*ws.seq.N*ws.m.Feature])
 	ws.draw(w, r)
-	return ws.losses(params, w.KL, total)
+	return ws.losses(params, w, total)
 }
 
 // draw samples from q and p and mixes.
@@ -202,7 +205,7 @@ func (ws *Work) blend(rows int) {
 }
 
 // losses goes through the decoder, takes both terms and goes all the way back.
-func (ws *Work) losses(p *nn.Params, kl float64, total int) Terms {
+func (ws *Work) losses(p *nn.Params, weigh Weights, total int) Terms {
 	m := ws.m
 	rows := ws.seq.T * ws.seq.N
 	all := nn.Rows{N: rows, Alive: ws.alive[:rows], Total: float64(total)}
@@ -225,10 +228,14 @@ func (ws *Work) losses(p *nn.Params, kl float64, total int) Terms {
 			copy(dg, ws.dgin[i*w:])
 		}
 	}
-	all.Scale = float32(kl)
-	if ws.class != nil {
+	all.Scale = float32(weigh.KL)
+	switch {
+	case ws.class != nil:
 		t.KL = ws.class.grad(ws, all)
-	} else {
+	case weigh.Contrast:
+		ws.q.SampleGrad(ws.dg)
+		t.KL = contrast(ws.q.DMu, ws.q.DLogVar, ws.Mu, ws.LogVar, ws.pmu, m.Dim, all)
+	default:
 		ws.q.SampleGrad(ws.dg)
 		t.KL = ws.q.KL(ws.p, true, all)
 	}

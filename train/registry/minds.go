@@ -57,9 +57,11 @@ var fromSearch = spec.Audit{Windows: 6, Envs: 8, Update: func(params any, o *ref
 	return nil
 }, Amplify: brief}
 
-// brief makes lifetimes short in an audit, so that some are over while it watches.
+// brief makes lifetimes short in an audit, so that some are over while it watches. It leaves
+// rewards as they are: what a tree earns is held against what the rules pay.
 func brief(params any) {
 	c := params.(*hop.Config)
+	c.Rank = 0
 	c.Goals.Life = min(c.Goals.Life, 2)
 }
 

@@ -65,9 +65,9 @@ func CVAE(ctx context.Context, c *pretrain.CVAE, g game.Game) (*CVAEScore, *card
 	}
 	var probe *vae.Probe
 	cores.Beside(ctx, func() { hits(c, s, held) }, func() { s.Value = valueOf(c) }, func() {
-		s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, terms, "kl", learn, held)
+		s.codeScore, probe = codesOf(c.Training, c.Data, &c.Parts[0], c.Learner.Params, terms, c.Config.Learn.Loss, learn, held)
 	})
-	s.short = Short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held["kl"] })
+	s.short = Short(c.Training, pretrain.DefaultCVAE().Epochs, func(held map[string]float64) float64 { return held[c.Config.Learn.Loss] })
 	if probe != nil {
 		s.ProbeLimit = stats.Number(limit)
 	}
@@ -226,7 +226,7 @@ func cvaeCard(describe, loss string, s *CVAEScore) *card.Card {
 }
 
 func cvaeFigures(c *card.Card, s *CVAEScore) {
-	s.figures(c, "kl", "feature", "mix")
+	s.figures(c, "kl", "nce", "feature", "mix")
 	if len(s.ByStep) > 0 {
 		c.Figures = append(c.Figures, plot.Lines("by_step", "How fast the goal is recognised",
 			"Rows of agents that reach a goal in the end. Bayes' rule goes by the agent's own actions; g sees the board and the others as well, so "+

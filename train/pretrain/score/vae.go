@@ -109,6 +109,9 @@ func (s *codeScore) figures(c *card.Card, names ...string) {
 				lines = append(lines, line)
 			}
 		}
+		if len(lines) == 0 {
+			continue // another loss's
+		}
 		c.Figures = append(c.Figures, plot.Lines("term_"+name, "Term: "+name, "", plot.Axes{X: "epoch", Y: name}, lines...))
 	}
 }
