@@ -273,18 +273,20 @@ def errs(x, env):  # the environment of a job that trains
 begin()
 THEIRS = dict(act="visits", norm="none", visit_all="false", unvisited="zero", plus_one="true", resample="child")
 OURS = dict(act="q", norm="tree", visit_all="true", unvisited="node", plus_one="false", resample="depth")
-def fall(label, search, env="", moa="", steps=60000):
+def fall(label, search, env="", moa="", steps=50000):
     s14 = ", ".join(f"{k}: {v}" for k, v in dict(trees=4, sims=24, **search).items())
     text = (f"game: {{name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}}\\nactor: {{hidden: [64, 64]}}\\nppo: {{gamma: 0.99, lambda: 1, lr: 0.001, epochs: 2, reward_scale: 0.2}}\\n"
             f"mind: hop\\ngoals: {{kind: hand}}\\nleaf: {{kind: net}}\\nsearch: {{{s14}}}\\nmoa: {{hidden: [64, 64], lr: 0.001, passes: 6{moa}}}\\n"
             f"train: {{envs: 32, window: 40, steps: {n(steps, 2500)}, save: 1000000}}\\neval: {{episodes: {n(200, 4)}}}\\n")
     for s in SEEDS:
-        train(f"14-{label}-{s}", "", "14", label, f"{label}-{s}.yaml", [], s, f"printf '{text}' > {label}-{s}.yaml &&", csvs("14", label, s, "return/mean|moa/top1|search/[a-z_]+|moa/strangers/all/top1"))
+        train(f"14-{label}-{s}", "", "14", label, f"{label}-{s}.yaml", [], s, f"printf '{text}' > {label}-{s}.yaml &&", csvs("14", label, s, "return/mean|moa/top1|search/(entropy|value_loss)"))
         out[-1] = errs(out[-1], env)
 SLIP = {"label": dict(env="SLIP_LABEL=cut"), "dead": dict(env="SLIP_DEAD=1"), "emptied": dict(env="SLIP_EMPTIED=10"), "one": dict(env="SLIP_ONE=1"), "stale": dict(moa=", passes: 0")}
 fall("theirs", THEIRS)
 fall("ours", OURS)
 for k in THEIRS: fall(f"theirs-{k}", dict(THEIRS, **{k: OURS[k]}))
+fall("theirs-long", THEIRS, steps=150000)
+for k, more in (("two", ()), ("three", ("unvisited",)), ("four", ("unvisited", "norm"))): fall(f"ours-{k}", dict(OURS, **{x: THEIRS[x] for x in ("act", "visit_all") + more}))
 fall("theirs-c3", dict(THEIRS, c=3))
 fall("theirs-softmax", dict(THEIRS, act="softmax", beta=2))
 for k, v in SLIP.items(): fall(f"theirs-{k}", THEIRS, **v)
@@ -305,6 +307,12 @@ for v, sets in [(k, x + ["imagine.on=false"]) for k, x in PLAY.items()] + [("sta
     for s in SEEDS:
         train(f"15-{v}-{s}", "15-prep", "15", v, "spec.yaml --set models.vae=$R/15/vae --set models.cvae=$R/15/cvae", sets + [f"train.steps={n(100000, 6000)}", "train.save=1000000", f"eval.episodes={n(300, 4)}"], s,
               post=csvs("15", v, s, "return/mean|moa/top1|moa/strangers/.*"))
+ctx = ["game.stags=2", f"prepare.lives.rows={n(150000, 4000)}", f"prepare.reader.epochs={n(5, 1)}", f"prepare.some.rows={n(10000, 2000)}", f"prepare.wander.rows={n(10000, 2000)}", "train.envs=64",
+       "train.strangers.every=10", "train.strangers.who=[ns,nh]", f"train.steps={n(100000, 6000)}", "train.save=1000000", f"eval.episodes={n(100, 4)}"]
+for s in SEEDS:  # what reads whole lives: frozen, learning on in play, and learning on among the population
+    for v, sets in (("context-frozen", ["moa.passes=0"]), ("context-play", ["moa.passes=2", "train.standins.share=0", "train.standins.alike=0"]), ("context-standins", ["moa.passes=2"])):
+        train(f"15-{v}-{s}", "" if v == "context-frozen" else f"15-context-frozen-{s}", "15", v, "hop+", ctx + sets + [f"prepare.reader.seed={s}"], s, "" if v == "context-frozen" else f"mkdir -p runs-{v}-{s} && ln -sfn $R/15/runs-context-frozen-{s}/stages runs-{v}-{s}/stages &&",
+              csvs("15", v, s, "return/mean|moa/top1|moa/strangers/.*"))
 end("15")
 
 # 16: at which stage the order of the agents appears
@@ -353,8 +361,24 @@ for s in SEEDS:
         job(f"18-{v}-{s}", "18-prep", f"cd 18 && \"$BIN\" bench train hop+ --set 'prepare=[]' $(cat models) {x} --set train.standins.share=0 --set train.standins.alike=0 {LIKE} > {v}-{s}.json 2> {v}-{s}.err")
 end("18")
 
-ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "14", "15", "16", "17", "18"] + [q for q in P if q.startswith("06-games-")]
-NEEDS = {"16": ["15"], "03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
+# 19: one network for all, from a bot to a learner, and different learners side by side, with models of others that learn
+begin()
+MODELS19 = "--set models.vae=$R/15/vae --set models.cvae=$R/15/cvae"
+T19 = [f"train.steps={n(100000, 6000)}", "train.save=1000000", "train.strangers.every=0", "imagine.on=false", f"eval.episodes={n(1000, 20)}"]
+bot = "train.team=[ns,learn,learn,learn]"
+def switch(at): return f"train.switch=[{{at: {at}, agent: 0, to: learn}}]"
+for s in SEEDS:
+    for v, sets in (("apart", []), ("shared", ["train.brains=[0,0,0,0]"]), ("stack-bot", [bot]), ("stack-switch", [bot, switch(n(33000, 2000))])):
+        train(f"19-{v}-{s}", "15-prep", "19", v, "../15/spec.yaml " + MODELS19, T19 + sets, s, post=csvs("19", v, s, "return"))
+    for v, sets in (("hop-start", []), ("hop-switch", [bot, switch(n(13000, 1300))])):
+        train(f"19-{v}-{s}", "", "19", v, "hop-4x4", [f"train.steps={n(40000, 2600)}", "train.standins.share=0", "train.strangers.every=0", f"eval.episodes={n(500, 10)}"] + sets, s, post=csvs("19", v, s, "return"))
+    text = "base: ../15/spec.yaml\\nminds: {plain: {agents: [2], mind: ppo}}\\n"
+    train(f"19-mixed-{s}", "15-prep", "19", "mixed", f"mixed-{s}.yaml", T19 + ["train.team=[learn,learn,learn,ns]"], s, f"printf '{text}' > mixed-{s}.yaml &&", csvs("19", "mixed", s, "return"))
+    out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace(f"mixed-{s}.yaml --seeds", f"mixed-{s}.yaml {MODELS19} --seeds"))
+end("19")
+
+ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "14", "15", "16", "17", "18", "19"] + [q for q in P if q.startswith("06-games-")]
+NEEDS = {"16": ["15"], "19": ["15"], "03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
 chosen = [q for q in ORDER if not which or any(q == w or q.startswith(w + "-") for w in which)]
 for q in list(chosen): chosen += [x for x in NEEDS.get(q, []) if x not in chosen]
 for q in ORDER:
