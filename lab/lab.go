@@ -6,6 +6,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -268,4 +270,118 @@ func (l *Lab) Audit(ctx context.Context, what string, sets []string, out string,
 	}
 	r, err = audit.Spec(ctx, sp, opt)
 	return r, sp.Name, err
+}
+
+// News is what a lab says while it works.
+type News struct {
+	Kind     Kind
+	Text     string
+	Stage    string             // within which it happens; "": none
+	Name     string             // of a stage
+	At, Of   int                // of a stage: its number, and how many there are; of a count: how far, of how many
+	Training *Training          // that has begun
+	Stop     context.CancelFunc // of it
+	Seed     uint64
+	Progress *train.Progress // of the seed; its memory is the loop's
+	Mean     float64         // what the seed's final agents get
+}
+
+// Kind is a kind of news.
+type Kind int
+
+const (
+	Said    Kind = iota // Text, by the way
+	Noted               // Text, which should not be missed
+	Staged              // Text about stage Name, At and Of
+	Begun               // Training has begun, Stop stops it
+	Learnt              // Seed has learnt from a window: Progress
+	Scoring             // Seed's final agents are being scored: At of Of episodes
+	Scored              // Seed's final agents were scored: Mean
+	Ended               // the training has ended
+	Counted             // At of Of, in units of Text; Of is 0 when the loop has ended
+)
+
+func (l *Lab) news(n News) {
+	if l.Watch != nil {
+		l.Watch(n)
+	}
+}
+
+// Say says something by the way.
+func (l *Lab) Say(format string, args ...any) {
+	l.news(News{Kind: Said, Text: fmt.Sprintf(format, args...)})
+}
+
+// Note says what should not be missed.
+func (l *Lab) Note(format string, args ...any) {
+	l.news(News{Kind: Noted, Text: fmt.Sprintf(format, args...)})
+}
+
+// Counting returns what says how far a loop is, in some unit such as rows, and what
+// says that it has ended.
+func (l *Lab) Counting(unit string) (update func(done, total int), end func()) {
+	update = func(done, total int) { l.news(News{Kind: Counted, Text: unit, At: done, Of: total}) }
+	return update, func() { update(0, 0) }
+}
+
+// PythonEnv names an environment in Python, MODULE:FUNCTION: short for the game python and
+// its parameter game.env; "": none.
+type PythonEnv string
+
+// Named returns the game that is played and its parameters.
+func (e PythonEnv) Named(name string, sets []string) (string, []string) {
+	if e == "" {
+		return name, sets
+	}
+	return "python", slices.Concat([]string{"game.env=" + string(e)}, sets)
+}
+
+// Preset returns what is trained, and with which settings: of a preset that has a
+// variant for environments, NAME-env, that one.
+func (e PythonEnv) Preset(reg *spec.Registry, what string, sets []string) (string, []string) {
+	if e == "" {
+		return what, sets
+	}
+	if what == "hop+main" { // nothing was named
+		what = "ppo"
+	}
+	if slices.Contains(reg.PresetNames(), what+"-env") {
+		what += "-env"
+	}
+	return what, slices.Concat([]string{"game.name=python", "game.env=" + string(e)}, sets)
+}
+
+// packages returns the versions of what a spec's game is made of, if another program
+// plays it.
+func packages(s *spec.Spec) map[string]string {
+	g, err := s.Game.Build()
+	if err != nil {
+		return nil
+	}
+	if p, ok := game.As[interface{ Packages() map[string]string }](g); ok {
+		return p.Packages()
+	}
+	return nil
+}
+
+// moved says in which packages two lists differ; "" if in none.
+func moved(was, is map[string]string) string {
+	all := maps.Clone(is)
+	maps.Copy(all, was)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if a, b := was[name], is[name]; a != b {
+			list = append(list, fmt.Sprintf("%s was %s and is %s", name, cmp.Or(a, "not there"), cmp.Or(b, "not there")))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// goesOn refuses to go on with a run whose running episodes cannot be played again.
+func goesOn(dir string, g game.Game) error {
+	if r, ok := game.As[interface{ Replays() bool }](g); ok && !r.Replays() {
+		return Misused("%s cannot go on: its environment's episodes cannot be played again (game.replay is false), so nobody knows where they "+
+			"stood; train anew, or let reset(seed=...) seed every source of chance", dir)
+	}
+	return nil
 }

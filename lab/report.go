@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/hop-marl/hop/lab/films"
 	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/spec"
 )
@@ -48,4 +51,88 @@ func (l *Lab) report(ctx context.Context, reg *spec.Registry, dir string, gifs, 
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil
+}
+
+// ZooText is a table of co-players for a terminal.
+func (l *Lab) ZooText(list []ZooEntry) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "name\tkind\tage\theld out\tsplit\tmean\tagents\tenv steps\tgame\tfolder")
+	for _, e := range list {
+		var agents []string
+		for _, x := range e.Agents {
+			agents = append(agents, fmt.Sprintf("%.2f", x))
+		}
+		mean := e.Status
+		if e.Status == "done" {
+			mean = fmt.Sprintf("%.3f", e.Mean)
+		}
+		held := ""
+		if e.HeldOut {
+			held = "held out"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Kind, e.Age, held, l.SplitOf(&e), mean, strings.Join(agents, " "),
+			plot.Short(float64(e.EnvSteps)), l.GameWords(e.Game), e.Run)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// Text is a table for a terminal, with the game's goals.
+func (out *Evaluation) Text(goals []string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "member\tmean\t95 %%\tlifetime\t")
+	for _, goal := range goals {
+		fmt.Fprintf(w, "%s\t", goal)
+	}
+	fmt.Fprintln(w)
+	for _, s := range out.Seats {
+		fmt.Fprintf(w, "%s\t%.3f\t± %s\t%.1f\t", s.Name, s.Mean, plot.Number((s.CI[1]-s.CI[0])/2), s.Life)
+		for _, goal := range goals {
+			fmt.Fprintf(w, "%.0f %%\t", 100*s.Goals[goal])
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "all\t%.3f\t± %s\t%.1f\t\n", out.Mean, plot.Number((out.CI[1]-out.CI[0])/2), out.Lifetime)
+	if out.Lost != nil {
+		fmt.Fprintf(w, "regret of %s\t%.3f\t± %s\t\n", out.Team[out.Focal], out.Regret, plot.Number(1.96*float64(out.RegretSE)))
+		fmt.Fprintf(w, "without luck\t%.3f\t± %s\t\n", out.Loss, plot.Number(1.96*float64(out.LossSE)))
+	}
+	w.Flush()
+	return b.String()
+}
+
+// Text is what final agents got, for a terminal; episodes are those that each seed was scored on.
+func (out *Trained) Text(episodes int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s: %d fresh episodes of the true game for each seed, actions sampled\n\n", out.Preset, episodes)
+	for _, s := range out.Seeds {
+		fmt.Fprintf(&b, "  seed %-4d mean %.3f  agents", s.Seed, s.Mean)
+		for _, x := range s.Agents {
+			fmt.Fprintf(&b, " %.2f", x)
+		}
+		fmt.Fprintf(&b, "  greedy %.3f  %s env steps  %.1f s\n", s.GreedyMean, plot.Short(float64(s.EnvSteps)), s.Wall)
+	}
+	fmt.Fprintf(&b, "\n  all seeds  mean %.3f", out.Mean)
+	if len(out.Seeds) > 1 {
+		fmt.Fprintf(&b, " (95 %% %.3f to %.3f), IQM %.3f", out.CI[0], out.CI[1], out.IQM)
+	}
+	fmt.Fprintf(&b, "\n\nThe runs are in %s.\n", out.Run)
+	if out.Report != "" {
+		fmt.Fprintf(&b, "Open the report: %s\n", out.Report)
+	}
+	return b.String()
+}
+
+// Text says what the best response gets.
+func (out *Solved) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "best response to %s: %.4f ± %s over %d starts, %.0f states and %.2f ms each\n", strings.Join(out.VS, ","),
+		out.Value, plot.Number(1.96*float64(out.SE)), out.Episodes, out.States, out.MS)
+	if out.Played != nil {
+		fmt.Fprintf(&b, "played from the same starts: %.4f, differs by %.4f ± %s\n", *out.Played, *out.Played-out.Value,
+			plot.Number(1.96*float64(*out.DiffSE)))
+	}
+	return b.String()
 }

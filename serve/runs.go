@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/hop-marl/hop/serve/jobs"
 	"github.com/hop-marl/hop/serve/runs"
 )
 
@@ -115,3 +119,87 @@ func named(err error) error {
 	}
 	return err
 }
+
+// mostFindings is how many findings the page holds; the script is told of all runs'.
+const mostFindings = 300
+
+// diagnoseView is what the page is made from.
+type diagnoseView struct {
+	Run       string // that is looked at; "": all
+	Runs      []runs.Row
+	Found     []found
+	Rev       int64
+	Allowed   bool // jobs may be started
+	Pages     []runs.Written
+	Page      string   // that is shown in place
+	Report    string   // the run's own, if it has one
+	Folder    string   // as one would type it
+	Untrusted string   // the run would run a program, which is not allowed
+	Lines     []string // that one would type to ask about the run
+	Jobs      []job
+	Watching  string // the job whose output is shown
+}
+
+// Bare is a name without the number of its folder.
+func (d diagnoseView) Bare(name string) string {
+	_, rest, _ := strings.Cut(name, ":")
+	return rest
+}
+
+// found is a finding of a training.
+type found struct {
+	runs.Finding
+	Run, Title string
+}
+
+func (s *Server) diagnosePage(r *http.Request, v *view) (any, error) {
+	q := r.URL.Query()
+	l := s.shelf.Now()
+	d := diagnoseView{Run: q.Get("run"), Runs: l.Rows, Rev: l.Rev, Allowed: s.door.Allowed(r), Pages: s.shelf.Written(), Page: q.Get("page"),
+		Folder: typed(s.shelf.Roots()[0]), Watching: q.Get("job")}
+	if d.Allowed {
+		d.Jobs = s.jobs(jobs.Audit, jobs.Ladder)
+	}
+	if d.Run != "" {
+		row, ok := l.Row(d.Run)
+		if !ok {
+			return nil, refuse(http.StatusNotFound, "there is no training %.200q", d.Run)
+		}
+		dir, folder, err := s.ofRun(d.Run)
+		if err != nil {
+			return nil, err
+		}
+		out := s.shelf.Roots()[folder]
+		if _, _, err := s.runnable(d.Run); err != nil {
+			d.Untrusted = err.Error()
+		}
+		d.Lines = []string{jobs.Line(auditWords(dir, out)), jobs.Line([]string{"ladder", "--", typed(dir)})}
+		if row.Page {
+			d.Report = d.Run + "/report.html"
+		}
+		if d.Page == "" {
+			d.Page = d.Report
+		}
+	}
+	if d.Page != "" {
+		if dir, err := s.shelf.Dir(d.Page); err != nil || filepath.Ext(dir) != ".html" {
+			return nil, refuse(http.StatusNotFound, "there is no page %.200q", d.Page)
+		} else if info, err := os.Stat(dir); err != nil || !info.Mode().IsRegular() {
+			return nil, refuse(http.StatusNotFound, "there is no page %.200q", d.Page)
+		}
+	}
+	for _, row := range l.Rows {
+		if d.Run != "" && row.Name != d.Run {
+			continue
+		}
+		for _, f := range row.Findings {
+			if len(d.Found) < mostFindings {
+				d.Found = append(d.Found, found{f, row.Name, row.Title})
+			}
+		}
+	}
+	return d, nil
+}
+
+// pagesAPI lists what audits and ladders wrote.
+func (s *Server) pagesAPI(*http.Request) (any, error) { return s.shelf.Written(), nil }

@@ -198,14 +198,14 @@ var (
 
 // No word lacks a language, and every word that a page or a script says is there.
 func TestNoWordIsMissing(t *testing.T) {
-	for key, w := range words.Table {
+	for key, w := range words.Table() {
 		if w[0] == "" || w[1] == "" || fmt.Sprint(verbs.FindAllString(w[0], -1)) != fmt.Sprint(verbs.FindAllString(w[1], -1)) {
 			t.Errorf("%s: %q, %q", key, w[0], w[1])
 		}
 	}
 	check := func(name string, text []byte) {
 		for _, m := range said.FindAllSubmatch(text, -1) {
-			if key := string(m[1]); words.Table[key] == [2]string{} && !sayAlone.MatchString(key) {
+			if key := string(m[1]); words.Table()[key] == [2]string{} && !sayAlone.MatchString(key) {
 				t.Errorf("%s says %q, which is no word", name, key)
 			}
 		}

@@ -11,16 +11,26 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"mime"
 	"net"
 	"net/http"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/serve/auth"
 	"github.com/hop-marl/hop/serve/cache"
 	"github.com/hop-marl/hop/serve/curve"
@@ -197,4 +207,194 @@ func Listen(addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("serve: listening: %w; choose another address with --addr, such as --addr :0 for any free port", err)
 	}
 	return l, nil
+}
+
+// How streams keep time.
+const (
+	heartbeat = 15 * time.Second // a comment is sent, so that a dead connection is noticed
+	patience  = 20 * time.Second // how long a slow client may take for a write
+	tick      = time.Second      // how often what is followed is looked at
+)
+
+// stream sends events to one client. Whoever follows something reads on from where it
+// was when it last sent: nothing is buffered for a slow client, and nothing is lost.
+type stream struct {
+	r    *http.Request
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	last time.Time // something was sent
+}
+
+// streaming answers with events until follow returns or the client goes away.
+func (s *Server) streaming(follow func(r *http.Request, st *stream) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		st := &stream{r: r, w: w, rc: http.NewResponseController(w)}
+		if err := follow(r, st); err != nil && r.Context().Err() == nil {
+			if st.last.IsZero() {
+				s.api(func(*http.Request) (any, error) { return nil, err })(w, r)
+				return
+			}
+			_ = st.send("fault", map[string]string{"error": err.Error()})
+		}
+	}
+}
+
+// send sends an event. An error means that the client is gone, or too slow.
+func (st *stream) send(name string, v any) error {
+	b, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	return st.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, b))
+}
+
+func (st *stream) write(b []byte) error {
+	if st.last.IsZero() {
+		h := st.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no")
+	}
+	st.last = time.Now()
+	_ = st.rc.SetWriteDeadline(st.last.Add(patience)) // recorders in tests have none
+	if _, err := st.w.Write(b); err != nil {
+		return err
+	}
+	return st.rc.Flush()
+}
+
+// wait waits for a moment, or less if it is woken, and reports whether there is still
+// somebody to send to.
+func (st *stream) wait(d time.Duration, wake <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-st.r.Context().Done():
+		return false
+	case <-wake:
+	case <-t.C:
+	}
+	if st.r.Context().Err() != nil {
+		return false
+	}
+	if time.Since(st.last) >= heartbeat {
+		return st.write([]byte(": still here\n\n")) == nil
+	}
+	return true
+}
+
+//go:embed static
+var static embed.FS
+
+// files are what the browser fetches once: scripts, style sheets, uPlot. They are asked
+// for below a folder named by the sum of all of them, so they may be kept for ever, and
+// scripts name each other without knowing it.
+type files struct {
+	sum    string
+	byName map[string]*file
+}
+
+type file struct {
+	kind        string
+	plain, gzip []byte // gzip is nil where it would save little
+	tag         string
+}
+
+// kinds are told here, because what a machine says of a file's ending differs.
+var kinds = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".LICENSE": "text/plain; charset=utf-8",
+}
+
+func embedded() (files, error) {
+	f := files{byName: map[string]*file{}}
+	all := sha256.New()
+	add := func(name string, b []byte) error {
+		kind := kinds[path.Ext(name)]
+		if kind == "" {
+			kind = mime.TypeByExtension(path.Ext(name))
+		}
+		sum := sha256.Sum256(b)
+		x := &file{kind: kind, plain: b, tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+		var z bytes.Buffer
+		w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if z.Len() < len(b)*9/10 {
+			x.gzip = z.Bytes()
+		}
+		f.byName[name] = x
+		fmt.Fprintf(all, "%s %x\n", name, sum)
+		return nil
+	}
+	err := add("style.css", []byte(plot.Style()))
+	if err == nil {
+		err = fs.WalkDir(static, "static", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := static.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			return add(strings.TrimPrefix(name, "static/"), b)
+		})
+	}
+	if err != nil {
+		return files{}, fmt.Errorf("serve: reading embedded files: %w", err)
+	}
+	f.sum = hex.EncodeToString(all.Sum(nil)[:8])
+	return f, nil
+}
+
+// base is the folder under which they are asked for.
+func (f *files) base() string { return "/static/" + f.sum }
+
+func (f *files) serve(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/static/")
+	keep := "no-cache"
+	if rest, ok := strings.CutPrefix(name, f.sum+"/"); ok {
+		name, keep = rest, "public, max-age=31536000, immutable"
+	}
+	x := f.byName[name]
+	if x == nil {
+		http.Error(w, "There is no such file.", http.StatusNotFound)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", keep)
+	h.Set("Content-Type", x.kind)
+	h.Set("ETag", x.tag)
+	if r.Header.Get("If-None-Match") == x.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	b := x.plain
+	if x.gzip != nil {
+		h.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+			b = x.gzip
+		}
+	}
+	h.Set("Content-Length", fmt.Sprint(len(b)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(b)
+	}
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for _, part := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		if name, q, _ := strings.Cut(strings.TrimSpace(part), ";"); name == "gzip" {
+			return strings.TrimSpace(q) != "q=0"
+		}
+	}
+	return false
 }

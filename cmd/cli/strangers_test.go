@@ -192,7 +192,7 @@ func TestTablesOfStrangersAreOfWhatWasMeasured(t *testing.T) {
 		"中位数", "最差的十分之一", "低于随机行动", "低于安全值的 .9")
 	chinese = fmt.Sprintf("%s\n对 %s 最难的：%s。\n", chinese, s.name(s.Agents[0].Agent),
 		s.hardest("遇到三个 `%s` 它得 %s，随机行动得 %s，最优回应得 %s", 3, "；"))
-	for page, want := range map[string]string{"README.md": said, "README.zh-CN.md": chinese, "docs/strangers.md": said} {
+	for page, want := range map[string]string{"README.md": said, "README.zh-CN.md": chinese} {
 		block(t, filepath.Join("../..", page), want)
 	}
 	files, err := filepath.Glob(results + "strangers*.json")

@@ -11,6 +11,7 @@ package frame
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hop-marl/hop/num/f32"
 )
@@ -198,4 +199,202 @@ type Layout struct {
 // Input says in numbers what an observation looks like.
 func (l Layout) Input() Input {
 	return Input{Height: l.Height, Width: l.Width, Planes: len(l.Planes), Rest: l.Features + l.Legal + l.Time + l.Last*l.Legal}
+}
+
+// Meaning says what the numbers of an observation of a board game stand for, as far as
+// models use it. The zero value says nothing.
+type Meaning struct {
+	Seats   int      // how many play; the first planes are theirs, own first
+	Moves   [4]int32 // the actions up, down, left and right; all 0: actions have no direction
+	Block   int      // plane of what cannot be entered; 0: none
+	LegalAt int      // where the mask [Actions] lies; -1: nowhere
+	LastAt  int      // where the last joint action [Seats][Actions] lies, one-hot, own first; -1: nowhere
+	TimeAt  int      // where the share of the time that has gone by lies; -1: nowhere
+	Horizon int      // steps of which that is a share
+}
+
+// Meaning says what the layout's numbers stand for in a game of so many seats and steps.
+// Actions called up, down, left and right are moves; nobody enters what the plane block shows.
+func (l Layout) Meaning(seats, horizon int, actions []string) Meaning {
+	m := Meaning{Seats: seats, LegalAt: -1, LastAt: -1, TimeAt: -1, Horizon: horizon}
+	if l.Time > 0 {
+		m.TimeAt = l.Height*l.Width*len(l.Planes) + l.Features + l.Legal
+	}
+	if l.Legal > 0 {
+		m.LegalAt = l.Height*l.Width*len(l.Planes) + l.Features
+		if l.Last > 0 {
+			m.LastAt = m.LegalAt + l.Legal + l.Time
+		}
+	}
+	for d, name := range []string{"up", "down", "left", "right"} {
+		if m.Moves[d] = int32(slices.Index(actions, name)); m.Moves[d] < 0 || l.Height == 0 {
+			m.Moves = [4]int32{}
+			break
+		}
+	}
+	m.Block = max(0, slices.Index(l.Planes, "block"))
+	return m
+}
+
+// Directed reports whether it is known which actions are moves.
+func (m Meaning) Directed() bool { return m.Moves != [4]int32{} }
+
+// Things returns which of so many planes are neither agents' nor blocks.
+func (m Meaning) Things(planes int) []int {
+	var out []int
+	for p := m.Seats; p < planes; p++ {
+		if p != m.Block {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Validate returns what is wrong: a meaning that an input of so many actions cannot have. It
+// keeps models from trusting what a file says about them.
+func (m Meaning) Validate(in Input, actions int) error {
+	ok := m.Seats >= 0 && m.Seats <= in.Planes && m.Block >= 0 && m.Block < max(1, in.Planes) &&
+		m.LegalAt >= -1 && m.LegalAt+actions <= in.Len() && m.LastAt >= -1 && (m.LastAt < 0 || m.LastAt+m.Seats*actions == in.Len()) &&
+		m.TimeAt >= -1 && m.TimeAt < in.Len() && m.Horizon >= 0 && m.Horizon <= 1<<20
+	for _, a := range m.Moves {
+		ok = ok && a >= 0 && int(a) < actions
+	}
+	if !ok {
+		return fmt.Errorf("frame: a meaning of %+v for an input of %+v with %d actions", m, in, actions)
+	}
+	return nil
+}
+
+// A row in Egof lists each thing three times: by its offset, by its row offset
+// and by its column offset. The last two follow from the first. A narrow row
+// leaves them out, and Fold adds their weights to those of the offset instead:
+// the same sums from half the entries. Unfold does the same for gradients. It
+// pays where many rows meet the same weights. In other frames narrow rows are
+// rows, and there is nothing to fold.
+
+// AddNarrow is Add for a narrow row.
+func (e *Encoder) AddNarrow(s *f32.Sparse, obs, extra []float32) {
+	if e.f.scene != nil {
+		e.scene(s, obs, extra, true)
+		s.EndRow()
+		return
+	}
+	if f := e.f; f.Kind == Board {
+		s.AppendNonzeros(obs, 0)
+	} else {
+		e.ones.Reset(len(obs))
+		e.ones.AppendRow(obs)
+		e.narrow(s)
+	}
+	e.Extra(s, extra)
+	s.EndRow()
+}
+
+// near is how a narrow row lists a number of the observation: under col, plus
+// the shift to oneself where around is -1. Oneself is listed under second too,
+// and shifts the others by shift.
+type near struct {
+	col, around   int32
+	second, shift int32
+	self          bool
+}
+
+// number fills the table of narrow rows.
+func (f *Frame) number() {
+	if f.Kind == Board {
+		return
+	}
+	h, w, others := int32(f.Height), int32(f.Width), int32(f.Planes-1)
+	wide := 2*w - 1
+	f.near = make([]near, f.Len())
+	for i := range f.near {
+		n := &f.near[i]
+		if i >= len(f.at) {
+			n.col = int32(i-len(f.at)) + f.rest
+			continue
+		}
+		if p := f.at[i]; p.c == 0 {
+			*n = near{f.row + p.y, 0, f.row + h + p.x, ((h-1-p.y)*wide + w - 1 - p.x) * others, true}
+		} else {
+			n.col, n.around = (p.y*wide+p.x)*others+p.c-1, -1
+		}
+	}
+}
+
+// narrow appends what ones holds: things by their offset, oneself by row and
+// column, and what follows the planes.
+func (e *Encoder) narrow(s *f32.Sparse) {
+	idx, val, table := e.ones.Idx, e.ones.Val, e.f.near
+	shift, selves, last := table[0].shift, 0, 0 // without oneself as if one were in the corner
+	for k, i := range idx {
+		if n := &table[i]; n.self {
+			shift, last = n.shift, k
+			selves++
+		}
+	}
+	from := len(s.Idx)
+	s.Idx, s.Val = slices.Grow(s.Idx, len(idx)+selves), slices.Grow(s.Val, len(idx)+selves)
+	s.Idx, s.Val = s.Idx[:from+len(idx)], append(s.Val, val...)
+	to := s.Idx[from:]
+	for k, i := range idx {
+		n := &table[i]
+		to[k] = n.col + shift&n.around
+	}
+	if selves == 1 { // nearly always
+		s.Idx, s.Val = append(s.Idx, table[idx[last]].second), append(s.Val, val[last])
+		return
+	}
+	for k := 0; selves > 0; k++ {
+		if n := &table[idx[k]]; n.self {
+			s.Idx, s.Val = append(s.Idx, n.second), append(s.Val, val[k])
+			selves--
+		}
+	}
+}
+
+// Folds reports whether narrow rows are shorter than rows.
+func (f *Frame) Folds() bool { return f.Kind == Egof }
+
+// Fold writes to dst[Cols][n] weights of narrow rows, from those of rows, w. Of
+// columns that narrow rows do not have it writes nothing.
+func (f *Frame) Fold(dst, w []float32, n int) {
+	if !f.Folds() {
+		copy(dst, w)
+		return
+	}
+	copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
+	copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
+	size := f.others * n
+	f.apart(w, n, func(at int, thing, row, col []float32) {
+		to := dst[at : at+size]
+		f32.Add(to, row, col)
+		f32.Add(to, to, thing)
+	})
+}
+
+// Unfold turns g[Cols][n], the gradients of weights on narrow rows, into those on
+// rows. Those of the columns that narrow rows leave out must be zero before.
+func (f *Frame) Unfold(g []float32, n int) {
+	f.apart(g, n, func(_ int, thing, row, col []float32) {
+		f32.Add(row, row, thing)
+		f32.Add(col, col, thing)
+	})
+}
+
+// apart calls do for every offset with the parts of w[Cols][n] under which a row
+// in Egof lists things there: by offset, which begins at at, row offset and column
+// offset, each [others][n].
+func (f *Frame) apart(w []float32, n int, do func(at int, thing, row, col []float32)) {
+	if f.Kind != Egof {
+		return
+	}
+	tall, wide, size := 2*f.Height-1, 2*f.Width-1, f.others*n
+	first := (int(f.row) + f.Height + f.Width) * n
+	part := func(at int) []float32 { return w[at : at+size : at+size] }
+	for dy := range tall {
+		for dx := range wide {
+			at := (dy*wide + dx) * size
+			do(at, part(at), part(first+dy*size), part(first+(tall+dx)*size))
+		}
+	}
 }

@@ -50,7 +50,7 @@ var exceptions = map[exception]string{
 	{"agent/hop/config.go", "ppo"}:       "a value of the field own: which loss it learns by",
 	{"game/matrix/stage.go", "staghunt"}: "a payoff matrix",
 	{"game/rules/flat.go", "staghunt"}:   "a payoff matrix",
-	{"lab/play/look.go", "coin"}:         "a thing on a board",
+	{"lab/play/draw.go", "coin"}:         "a thing on a board",
 	{"lab/report/figures.go", "ppo"}:     "a group of statistics",
 	{"lab/scale/scale.go", "ppo"}:        "a job that is measured",
 	{"lab/sweep/queue/job.go", "python"}: "a parameter that names a program",

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -473,4 +474,19 @@ func (s *Shelf) Plain(text string) string {
 		text = strings.ReplaceAll(text, f, filepath.Base(f))
 	}
 	return text
+}
+
+// Roots are the folders themselves, for programs that are started on them.
+func (s *Shelf) Roots() []string { return s.folders }
+
+// Name returns what a folder or file below the served ones is called, and false if it is
+// not below them.
+func (s *Shelf) Name(path string) (string, bool) {
+	for n, f := range s.folders {
+		rest, err := filepath.Rel(f, path)
+		if err == nil && rest != "." && filepath.IsLocal(rest) {
+			return strconv.Itoa(n) + ":" + filepath.ToSlash(rest), true
+		}
+	}
+	return "", false
 }

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/oracle"
 	"github.com/hop-marl/hop/model/moa"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/store/card"
@@ -274,4 +276,196 @@ func checkSkill(t *pretrain.MOA, k *card.Card, s *MOAScore, c, limit *card.Class
 			fmt.Sprintf("in %.1f %% of %d agents' episodes it is 90 %% sure of the true type at most a step after the exact observer", 100*b.OnTime,
 				b.Agents), "a better model of others, or another belief.smooth")
 	}
+}
+
+// About predicts what agent a does if it pursues goal: probs [Actions] from a's
+// own observation. It reports false where it cannot say.
+type About func(probs, obs []float32, a agent.ID, goal int) bool
+
+// MOABeside is what an agent's own model of another, learnt while playing, is
+// worth on the scored rows.
+type MOABeside struct {
+	Of        agent.ID       `json:"of"`
+	About     agent.ID       `json:"about"`
+	Rows      int            `json:"rows"`
+	Top1      float64        `json:"top1"`
+	CE        float64        `json:"ce"`
+	ECE       float64        `json:"ece"`
+	Recall    []stats.Number `json:"recall"`
+	OfOffline stats.Number   `json:"of_offline"` // top1 / that of the model learnt here, on the same rows
+
+	online, offline *card.Classes
+}
+
+// Beside holds what agents have learnt about each other while playing against
+// the model learnt here, row by row, and adds it to score and card: want it to
+// reach four fifths of the top-1, and to lose no action.
+func Beside(t *pretrain.MOA, agents map[agent.ID]About, s *MOAScore, k *card.Card) {
+	d, m := t.Data, t.Learner.Model
+	here := make([]nn.Probs, t.Rows.Len())
+	t.Learner.Each(t.Rows, t.Parts[2], func(row int, p nn.Probs) { here[row] = slices.Clone(p) })
+	obs, probs := make([]float32, d.ObsLen()), make([]float32, m.Actions)
+	all, ref := card.NewClasses(d.Layout.Actions), card.NewClasses(d.Layout.Actions)
+	for of := range agent.ID(d.Layout.Seats) {
+		about := agents[of]
+		if about == nil {
+			continue
+		}
+		pairs := make([]MOABeside, d.Layout.Seats)
+		for j := range pairs {
+			pairs[j] = MOABeside{Of: of, About: agent.ID(j), online: card.NewClasses(d.Layout.Actions), offline: card.NewClasses(d.Layout.Actions)}
+		}
+		for _, q := range t.Parts[2] {
+			for i := int(t.Rows.Seqs[q].Lo); i < int(t.Rows.Seqs[q].Hi); i++ {
+				row := int(t.Source[i])
+				d.Observation(row, obs)
+				j := agent.ID(d.Agent[row])
+				if !about(probs, obs, j, int(d.Goal[row])) {
+					continue
+				}
+				was := int(t.Rows.Action[i])
+				pairs[j].online.Add(was, probs)
+				pairs[j].offline.Add(was, here[i])
+				all.Add(was, probs)
+				ref.Add(was, here[i])
+			}
+		}
+		for _, p := range pairs {
+			if p.online.N == 0 {
+				continue
+			}
+			p.Rows, p.Top1, p.CE, p.ECE = p.online.N, p.online.Accuracy(), p.online.CE(), p.online.ECE()
+			p.Recall, _ = counted(p.online)
+			p.OfOffline = stats.Number(p.Top1 / p.offline.Accuracy())
+			s.Beside = append(s.Beside, p)
+			k.Add(card.Number{
+				Name: fmt.Sprintf("agent %d's own model of agent %d: top-1", p.Of, p.About), Value: p.Top1, N: p.Rows,
+				Limit: &card.Ref{Name: "learnt here", Value: p.offline.Accuracy(), Loose: true},
+			})
+		}
+	}
+	if all.N == 0 {
+		k.Check("online models keep up", false, false, "no scored row has a goal that they could be told", "collect rows of the run's own agents")
+		return
+	}
+	worst := s.Beside[0]
+	for _, p := range s.Beside {
+		if p.OfOffline < worst.OfOffline {
+			worst = p
+		}
+	}
+	s.BesideTop1, s.BesideOf = all.Accuracy(), stats.Number(all.Accuracy()/ref.Accuracy())
+	k.Check("online models keep up", worst.OfOffline >= 0.8, worst.OfOffline >= 0.5,
+		fmt.Sprintf("learnt while playing: top-1 %.3f, cross-entropy %.3f, calibration error %.3f on %d rows; learnt here: %.3f, %.3f, %.3f. "+
+			"The weakest, agent %d's of agent %d, reaches %.0f %%",
+			all.Accuracy(), all.CE(), all.ECE(), all.N, ref.Accuracy(), ref.CE(), ref.ECE(), worst.Of, worst.About, 100*worst.OfOffline),
+		"more passes (moa.passes), or a higher moa.lr")
+	if at, least := all.Weakest(ref, 0.03); at >= 0 {
+		k.Check("online models lose no action", least >= 0.5, least >= 0.25,
+			fmt.Sprintf("the weakest is %s: where it is taken it has probability %.2f on average, learnt here %.2f", d.Layout.Actions[at],
+				all.Given(at), ref.Given(at)), "more rows of it, or moa.balance: true")
+	}
+}
+
+// MOADrift is where a model is off on average: an action of a step that it
+// predicts more or less often than it is taken. The calibration error looks at the
+// likeliest action alone and does not see this.
+type MOADrift struct {
+	Step      int     `json:"step"` // of the episode
+	Action    string  `json:"action"`
+	Predicted float64 `json:"predicted"` // mean probability
+	Taken     float64 `json:"taken"`     // share of rows
+	Z         float64 `json:"z"`         // their difference in standard errors
+	Rows      int     `json:"rows"`
+}
+
+// drifts sums up by step and action. Agents of one episode are of one team, so
+// what chance does is measured between episodes.
+type drifts struct {
+	names []string
+	n     []int       // [step]
+	p     [][]float64 // [step][action] sum of probabilities
+	was   [][]float64 // how often it was taken
+	gap   [][]float64 // was - p of the present episode
+	v     [][]float64 // sum of squares of past episodes' gaps
+
+	episode int
+}
+
+// add counts a row. Rows of an episode come together.
+func (d *drifts) add(episode, step, action int, probs nn.Probs) {
+	if episode != d.episode {
+		d.close()
+		d.episode = episode
+	}
+	for len(d.n) <= step {
+		d.n = append(d.n, 0)
+		for _, sum := range []*[][]float64{&d.p, &d.was, &d.gap, &d.v} {
+			*sum = append(*sum, make([]float64, len(d.names)))
+		}
+	}
+	d.n[step]++
+	d.was[step][action]++
+	d.gap[step][action]++
+	for k, p := range probs {
+		d.p[step][k] += float64(p)
+		d.gap[step][k] -= float64(p)
+	}
+}
+
+// close ends an episode.
+func (d *drifts) close() {
+	for t, gap := range d.gap {
+		for k, g := range gap {
+			d.v[t][k] += g * g
+		}
+		clear(gap)
+	}
+}
+
+// worst returns the difference that chance explains least, of steps with at
+// least a hundred rows; differences below 0.01 do not count. Nil: there is none.
+func (d *drifts) worst() *MOADrift {
+	d.close()
+	var out *MOADrift
+	for t, rows := range d.n {
+		if rows < 100 {
+			continue
+		}
+		n := float64(rows)
+		for k, name := range d.names {
+			gap := math.Abs(d.p[t][k] - d.was[t][k])
+			if z := gap / math.Sqrt(max(d.v[t][k], 1)); gap > 0.01*n && (out == nil || z > out.Z) {
+				out = &MOADrift{t, name, d.p[t][k] / n, d.was[t][k] / n, z, rows}
+			}
+		}
+	}
+	return out
+}
+
+// driftOf scores the current weights.
+func driftOf(t *pretrain.MOA) *MOADrift {
+	d := &drifts{names: t.Data.Layout.Actions}
+	t.Learner.Each(t.Rows, t.Parts[2], func(row int, p nn.Probs) {
+		at := t.Source[row]
+		d.add(int(t.Data.Episode[at]), int(t.Data.T[at]), int(t.Rows.Action[row]), p)
+	})
+	return d.worst()
+}
+
+// check asks whether actions are predicted as often as they are taken, at every
+// step. Of a hundred numbers that are right, one is beyond five standard errors
+// in fewer than one run of ten thousand.
+func (d *MOADrift) check(k *card.Card, balance bool) {
+	why, ok, weak := "every action is predicted as often as it is taken, at every step, within 0.01 or five standard errors", true, true
+	if d != nil && d.Z > 5 {
+		ok, weak = false, math.Abs(d.Predicted-d.Taken) < 0.1
+		why = fmt.Sprintf("at step %d, %s has %.3f on average and is taken in %.3f of %d rows, %.0f standard errors off", d.Step, d.Action,
+			d.Predicted, d.Taken, d.Rows, d.Z)
+	}
+	fix := "see whether batches are drawn from all rows alike: sorted by length or kind, they are weighed wrongly"
+	if balance {
+		fix = "learning.balance does this; turn it off where probabilities are used as such"
+	}
+	k.Check("right on average at every step", ok, weak, why, fix)
 }
