@@ -274,7 +274,7 @@ begin()
 THEIRS = dict(act="visits", norm="none", visit_all="false", unvisited="zero", plus_one="true", resample="child")
 OURS = dict(act="q", norm="tree", visit_all="true", unvisited="node", plus_one="false", resample="depth")
 def fall(label, search, env="", moa="", steps=50000):
-    s14 = ", ".join(f"{k}: {v}" for k, v in dict(trees=4, sims=24, **search).items())
+    s14 = ", ".join(f"{k}: {v}" for k, v in (dict(trees=4, sims=24) | search).items())
     text = (f"game: {{name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}}\\nactor: {{hidden: [64, 64]}}\\nppo: {{gamma: 0.99, lambda: 1, lr: 0.001, epochs: 2, reward_scale: 0.2}}\\n"
             f"mind: hop\\ngoals: {{kind: hand}}\\nleaf: {{kind: net}}\\nsearch: {{{s14}}}\\nmoa: {{hidden: [64, 64], lr: 0.001, passes: 6{moa}}}\\n"
             f"train: {{envs: 32, window: 40, steps: {n(steps, 2500)}, save: 1000000}}\\neval: {{episodes: {n(200, 4)}}}\\n")
@@ -288,6 +288,8 @@ for k in THEIRS: fall(f"theirs-{k}", dict(THEIRS, **{k: OURS[k]}))
 fall("theirs-long", THEIRS, steps=150000)
 for k, more in (("two", ()), ("three", ("unvisited",)), ("four", ("unvisited", "norm"))): fall(f"ours-{k}", dict(OURS, **{x: THEIRS[x] for x in ("act", "visit_all") + more}))
 fall("theirs-c3", dict(THEIRS, c=3))
+fall("theirs-c3-visit_all", dict(THEIRS, c=3, visit_all="true"))
+fall("theirs-c3-sims100", dict(THEIRS, c=3, sims=100))
 fall("theirs-softmax", dict(THEIRS, act="softmax", beta=2))
 for k, v in SLIP.items(): fall(f"theirs-{k}", THEIRS, **v)
 for k in THEIRS: fall(f"ours-{k}", dict(OURS, **{k: THEIRS[k]}))
@@ -324,7 +326,7 @@ for v, sets in RUNGS.items():
         if c == "moa" and "mind=ppo" in sets: continue
         models = "" if "mind=ppo" in sets or "goals.kind=none" in sets else " --set models.vae=$R/15/vae --set models.cvae=$R/15/cvae"
         for s in SEEDS:
-            train(f"16-{v}-{c}-{s}", "15-prep", "16", f"{v}-{c}", "../15/spec.yaml" + models, sets + [f"train.steps={n(50000, 3000)}", "train.save=1000000", "train.strangers.every=0", f"eval.episodes={n(1000, 20)}"], s,
+            train(f"16-{v}-{c}-{s}", "15-prep", "16", f"{v}-{c}", "../15/spec.yaml" + models, sets + [f"train.steps={n(30000, 3000)}", "train.save=1000000", "train.strangers.every=0", f"eval.episodes={n(1000, 20)}"], s,
                   post=csvs("16", f"{v}-{c}", s, "return"))
             out[-1] = errs(out[-1], env)
 end("16")

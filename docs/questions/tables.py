@@ -407,7 +407,7 @@ def tenths(x): return [mean(x[i * len(x) // 10:(i + 1) * len(x) // 10] or [x[-1]
 def q14():
     all14 = labels("14")
     head("run", "mean return by tenth of the run", "rise: first tenth to best", "fall: best tenth to last", "final, drawn", "final, greedy", "model of others, top-1, last tenth", "processor s")
-    order = ["theirs", "theirs-long", "theirs-c3", "theirs-softmax"] + [x for x in all14 if x.startswith("theirs-") and x not in ("theirs-long", "theirs-c3", "theirs-softmax")] + ["ours"] + [x for x in all14 if x.startswith("ours-")]
+    order = ["theirs", "theirs-long", "theirs-c3", "theirs-c3-visit_all", "theirs-c3-sims100", "theirs-softmax"] + [x for x in all14 if x.startswith("theirs-") and x not in ("theirs-long", "theirs-softmax") and not x.startswith("theirs-c3")] + ["ours"] + [x for x in all14 if x.startswith("ours-")]
     for v in order:
         w = {s: tenths([x for _, _, x in r]) for s, r in small("14", v, "return/mean").items()}
         if not w: continue
@@ -463,6 +463,16 @@ def q18():
         share = lambda k, of: pm([ph(b, k) / max(sum(x for y, x in b["phases"].items() if "/" not in y) if of is None else ph(b, of), 1e-9) for b in B], 2)
         row(title, pm(d, 3), pm(it, 0), share("collect", None), share("collect/search", None), share("collect/search/select", "collect/search"), share("collect/search/others", "collect/search"), share("collect/search/leaf", "collect/search"), share("learn", None), pm([b["memory_mib"] for b in B], 0), f"{mean(d) / base:.0f}")
 
+def q19():
+    T19 = {"apart": "four networks", "shared": "one network", "stack-bot": "agent 0 is `ns`", "stack-switch": "agent 0 is `ns`, then learns", "mixed": "0 and 1 with models, 2 PPO, 3 `ns`", "hop-start": "HOP from the start", "hop-switch": "HOP, agent 0 first `ns`"}
+    head("", "mean return", "every seed", "agents 0 to 3", "processor s")
+    for v, title in T19.items():
+        R = [r for s in SEEDS if (r := load(f"19/{v}-{s}.json"))]
+        if R: row(title, pm([r["mean"] for r in R]), every([r["mean"] for r in R]), ", ".join(pm([r["seeds"][0]["agents"][i] for r in R], 2) for i in range(4)), f"{mean(r['seeds'][0]['cpu_s'] for r in R):.0f}")
+    by = lambda v, i=None: {s: r["mean"] if i is None else r["seeds"][0]["agents"][i] for s in SEEDS if (r := load(f"19/{v}-{s}.json"))}
+    for name, a, b in (("one network - four", by("shared"), by("apart")), ("agent 0 after the switch - from the start", by("stack-switch", 0), by("apart", 0)), ("HOP: agent 0 after the switch - from the start", by("hop-switch", 0), by("hop-start", 0))):
+        if a and b: diff(name, a, b)
+
 def page(text):
     """What a question prints as Markdown: every table whole, what is said beside it as lines below it."""
     parts, table, notes = [], [], []
@@ -490,7 +500,7 @@ def builds(folders):
 
 # Which tables make a question's page, and which folders hold its runs.
 PAGES = {"01": (["01"], ["01"]), "02": (["02"], ["02"]), "03": (["03", "03play"], ["03", "play"]), "04": (["04"], ["04"]), "05": (["05"], ["05"]), "06": (["06", "06games"], ["06", "hop"]),
-         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18")}
+         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18", "19")}
 
 def write(q):
     tables, folders = PAGES[q]
