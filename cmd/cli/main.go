@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -37,6 +38,9 @@ var version = "dev"
 
 type grammar struct {
 	List      listCmd      `cmd:"" help:"List games, minds, bots, presets or spec fields."`
+	Ls        lsCmd        `cmd:"" help:"List the runs in a folder: state, score, and the settings in which they differ."`
+	Mv        mvCmd        `cmd:"" help:"Rename or move a run."`
+	Rm        rmCmd        `cmd:"" help:"Move runs into the folder .trash beside them."`
 	Show      showCmd      `cmd:"" help:"Print what a preset, a spec file or a run resolves to, or how two differ."`
 	Train     trainCmd     `cmd:"" help:"Train agents, score them, write a report."`
 	Eval      evalCmd      `cmd:"" help:"Play a team and count what it gets."`
@@ -149,7 +153,7 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 		}
 	}()
 	if k, err = newParser(a).Parse(args); err != nil {
-		return nil, fmt.Errorf("%w\nTry: hop --help", err)
+		return nil, fmt.Errorf("%w\n%s", err, brieflyHelp(err))
 	}
 	return k, notNegative(k)
 }
@@ -161,6 +165,8 @@ func newParser(a *app) *kong.Kong {
 		kong.Name("hop"),
 		kong.Description(text("hop")),
 		kong.UsageOnError(),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(whole)), kong.KindMapper(reflect.Int64, kong.MapperFunc(whole)),
+		kong.KindMapper(reflect.Uint64, kong.MapperFunc(whole)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Writers(a.out, a.err),
 		kong.Vars{"version": thisBuild().Line()},

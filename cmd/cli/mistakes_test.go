@@ -15,6 +15,10 @@ func TestMistakesNameWhatWasTyped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ command, want string }{
 		{"train ppo-4x4 --set ppo.lrr=1", "hop: --set ppo.lrr=1: ppo.lrr is not a field"},
+		{"train ppo-4x4 --set ppo.learning_rate=1", "did you mean ppo.lr?"},
+		{"train ppo-4x4 --set lr=1", "did you mean ppo.lr or imagine.lr?"},
+		{"train ppo-4x4 --set total_timesteps=1", "did you mean train.steps"},
+		{"train ppo-4x4 --steps 1e-1", "hop: --steps: want a whole number, such as 20000 or 2e4, not \"1e-1\""},
 		{"train ppo-4x4 --set ppo.lr=-1", "hop: --set ppo.lr=-1: ppo.lr is -1, want above 0"},
 		{"train ppo-4x4 --set game.size=-3", "hop: --set game.size=-3: game.size is -3"},
 		{"train ppo-4x4 --set mind=nix", "hop: --set mind=nix: there is no mind"},

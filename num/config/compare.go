@@ -26,6 +26,32 @@ func suggest(name string, names []string, prefix string) string {
 	return ""
 }
 
+// elsewhere is what other libraries call fields whose last word is another here.
+var elsewhere = map[string]string{
+	"learning_rate": "lr", "gae_lambda": "lambda", "clip_coef": "clip", "clip_range": "clip", "ent_coef": "entropy",
+	"entropy_coef": "entropy", "vf_coef": "value_coef", "max_grad_norm": "max_grad", "n_epochs": "epochs", "update_epochs": "epochs",
+	"minibatch_size": "minibatch", "batch_size": "minibatch", "discount": "gamma", "num_envs": "envs", "n_envs": "envs",
+	"num_steps": "window", "n_steps": "window", "total_timesteps": "steps", "norm_advantage": "norm_adv",
+}
+
+// Meant suggests which fields an unknown path was meant for: those that end like it, also in the
+// words of other libraries, or else one that is spelt nearly so. It is "" or begins with a semicolon.
+func Meant(path string, fields []string) string {
+	front, last := path[:strings.LastIndex(path, ".")+1], path[strings.LastIndex(path, ".")+1:]
+	for _, want := range []string{path, front + elsewhere[last], elsewhere[last]} {
+		var ends []string
+		for _, f := range fields {
+			if want != "" && (f == want || strings.HasSuffix(f, "."+want)) {
+				ends = append(ends, f)
+			}
+		}
+		if 0 < len(ends) && len(ends) < 6 {
+			return "; did you mean " + strings.Join(ends, " or ") + "?"
+		}
+	}
+	return suggest(path, fields, "")
+}
+
 // distance is Levenshtein's, with two letters in the wrong order as one slip.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1) // rows[i][j]: of the first i letters of a from the first j of b
