@@ -372,7 +372,7 @@ def switch(at): return f"train.switch=[{{at: {at}, agent: 0, to: learn}}]"
 for s in SEEDS:
     for v, sets in (("apart", []), ("shared", ["train.brains=[0,0,0,0]"]), ("stack-bot", [bot]), ("stack-switch", [bot, switch(n(33000, 2000))])):
         train(f"19-{v}-{s}", "15-prep", "19", v, "../15/spec.yaml " + MODELS19, T19 + sets, s, post=csvs("19", v, s, "return"))
-    for v, sets in (("hop-start", []), ("hop-switch", [bot, switch(n(13000, 1300))])):
+    for v, sets in (("hop-start", []), ("hop-switch", [bot, switch(n(30000, 1300))])):
         train(f"19-{v}-{s}", "", "19", v, "hop-4x4", [f"train.steps={n(40000, 2600)}", "train.standins.share=0", "train.strangers.every=0", f"eval.episodes={n(500, 10)}"] + sets, s, post=csvs("19", v, s, "return"))
     text = "base: ../15/spec.yaml\\nminds: {plain: {agents: [2], mind: ppo}}\\n"
     train(f"19-mixed-{s}", "15-prep", "19", "mixed", f"mixed-{s}.yaml", T19 + ["train.team=[learn,learn,learn,ns]"], s, f"printf '{text}' > mixed-{s}.yaml &&", csvs("19", "mixed", s, "return"))

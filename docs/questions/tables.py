@@ -15,7 +15,7 @@ def load(path):
     except (OSError, ValueError): return None
 def half(x): return T[len(x) - 1] * stdev(x) / sqrt(len(x)) if len(x) > 1 else float("nan")
 def num(v, d): return re.sub(r"^(-?)0\.", r"\1.", f"{v:.{d}f}")
-def pm(x, d=3): return "-" if not x else f"{num(mean(x), d)} ± {num(half(x), d)}" + ("" if len(x) == 5 else f" ({len(x)} seeds)")
+def pm(x, d=3): return "-" if not x else f"{num(x[0], d)} (1 seed)" if len(x) == 1 else f"{num(mean(x), d)} ± {num(half(x), d)}" + ("" if len(x) == 5 else f" ({len(x)} seeds)")
 def every(x, d=2): return " ".join(num(v, d) for v in x)
 def diff(name, a, b, d=3):
     """a and b by seed: the difference seed by seed, and whether its interval holds 0."""
