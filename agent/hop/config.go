@@ -50,7 +50,9 @@ type Goals struct {
 type MOA struct {
 	moa.Config   `yaml:",inline"`
 	moa.Learning `yaml:",inline"`
-	Passes       int `yaml:"passes" doc:"passes over a window's labelled trajectories; 0: it stays as it is" range:"0..100"`
+	Passes       int     `yaml:"passes" doc:"passes over a window's labelled trajectories; 0: it stays as it is" range:"0..100"`
+	Recorded     float64 `yaml:"recorded" doc:"share of what known players did (train.recorded) in all that is learnt from" range:"0..1"`
+	Slow         float64 `yaml:"slow" doc:"share of the weights of before that stays after a window's passes (Lookahead's slow weights); 0: none" range:"0..1"`
 }
 
 // Search is how an agent plans, and on what.
@@ -79,7 +81,7 @@ func Default() Config {
 			Kind: "hand", Doubt: true, DoubtStart: -1, Read: true, Selector: "optimistic", Ahead: 5, Rate: 5e-4, Mix: 0.5, Spread: 1, Gate: -1,
 		},
 		Belief: belief.Default(),
-		MOA:    MOA{moa.Default(), moa.DefaultLearning(), 2},
+		MOA:    MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
 		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Others: "model"},
 		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 	}
