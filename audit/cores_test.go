@@ -23,13 +23,13 @@ func TestAuditOnAnyCores(t *testing.T) {
 		var first string
 		for _, cores := range []int{1, 3} {
 			runtime.GOMAXPROCS(cores)
-			opt := audit.Options{Seeds: []uint64{1, 2, 3, 4}, Updates: 4, Episodes: 40}
+			opt := audit.Options{Seeds: []uint64{1, 2, 3}, Updates: 3, Episodes: 40}
 			if breaks {
 				opt.Change = breakAt(t, 2)
 			}
 			r, err := audit.Spec(t.Context(), s, opt)
 			must(t, err)
-			if want := map[bool]int{false: 4, true: 2}[breaks]; len(r.Returns) != want || len(r.Curves) != want {
+			if want := map[bool]int{false: 3, true: 2}[breaks]; len(r.Returns) != want || len(r.Curves) != want {
 				t.Errorf("%s, %d cores: returns of %d seeds, want %d", name, cores, len(r.Returns), want)
 			}
 			b, err := json.Marshal(r)

@@ -30,7 +30,7 @@ func must(t testing.TB, err error) {
 
 var (
 	long = flag.Bool("long", false, "audit as hop audit does, and print a table")
-	all  = flag.Bool("all", false, "also the healthy runs that take longest")
+	all  = flag.Bool("all", false, "the healthy runs that take longest, which are left out without it")
 	out  = flag.String("out", "", "folder to write the page of docs/faults.md#shared-rows to")
 )
 

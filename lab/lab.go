@@ -229,22 +229,11 @@ func (l *Lab) GameWords(params map[string]any) string {
 
 // SameGame refuses specs whose returns mean different things.
 func SameGame(v, w *spec.Spec) error {
-	x, err := v.Game.Map()
-	y, none := w.Game.Map()
-	if err := errors.Join(err, none); err != nil {
+	differ, err := v.GameDiffers(w)
+	if err != nil || differ == "" {
 		return err
 	}
-	var differ []string
-	for _, name := range slices.Sorted(maps.Keys(y)) {
-		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
-			differ = append(differ, fmt.Sprintf("game.%s (%v and %v)", name, x[name], y[name]))
-		}
-	}
-	if len(differ) == 0 {
-		return nil
-	}
-	return Misused("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set",
-		v.Name, w.Name, strings.Join(differ, ", "))
+	return Misused("%s and %s play different games: %s; returns cannot be compared. Set the game for all with --set", v.Name, w.Name, differ)
 }
 
 // Audit audits a run's agents, or trains a preset or a spec file for seconds, watched, after what

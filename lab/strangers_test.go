@@ -19,7 +19,7 @@ import (
 // random play gets 0.
 func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 	l := &Lab{Reg: registry.New()}
-	g, err := l.GameWith("staghunt", []string{"game.stags=2"})
+	g, err := l.GameWith("staghunt", []string{"game.horizon=12", "game.stags=2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 		}
 		for _, r := range s.Rows {
 			team := strings.Join([]string{s.Agent, r.Name, r.Name, r.Name}, ",")
-			if want := "hop play --game staghunt --set game.stags=2 --team '" + team + "'"; r.Watch != want {
+			if want := "hop play --game staghunt --set game.horizon=12 --set game.stags=2 --team '" + team + "'"; r.Watch != want {
 				t.Errorf("to be watched by %s, want %s", r.Watch, want)
 			}
 			if s.Agent == "random" && r.Score != r.Random {

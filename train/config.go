@@ -30,6 +30,7 @@ type Config struct {
 	Standins   Standins  `yaml:"standins"`
 	Warm       Warm      `yaml:"warm"`
 	Strangers  Strangers `yaml:"strangers"`
+	Recorded   Recorded  `yaml:"recorded"`
 	Save       int       `yaml:"save" doc:"env steps between checkpoints" unit:"env steps" range:"1.."`
 	Keep       int       `yaml:"keep" doc:"newest checkpoints to keep, besides the best" range:"1.."`
 	KeepEvery  int       `yaml:"keep_every" doc:"keep every so-many-th checkpoint for good; 0: none" range:"0.."`
@@ -143,6 +144,9 @@ func (c Config) Validate(seats int, goals []string) error {
 	}
 	if s := c.Standins; s.Teams+s.Alike > 1 {
 		bad("standins.alike", s.Alike, fmt.Sprintf("at most %g, because standins.teams is %g", 1-s.Teams, s.Teams))
+	}
+	if r := c.Recorded; r.Windows > 0 && len(r.Who) == 0 {
+		bad("recorded.who", r.Who, "at least one, because recorded.windows is above 0")
 	}
 	if s := c.Standins; len(s.Who) == 0 && (s.Share > 0 || s.Alike > 0) {
 		bad("standins.who", s.Who, "at least one, because standins.share or standins.alike is above 0")

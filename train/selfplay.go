@@ -114,6 +114,7 @@ type SelfPlay struct {
 	imagined      *batch.Rollout            // the last window that was; nil: none after the last played one
 	guards        *guards
 	strangers     *strangers // whom models of others are scored on; nil: nobody
+	recorded      *recorded  // what is shown again; nil: nothing
 
 	step, update int
 	began        int     // env step at which the last window did
@@ -164,6 +165,9 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		s.imagine.Share(s.cores)
 	}
 	if s.strangers, err = newStrangers(s.cfg, parts); err != nil {
+		return nil, err
+	}
+	if s.recorded, err = newRecorded(s.cfg, parts); err != nil {
 		return nil, err
 	}
 	return s, s.hire()
@@ -301,8 +305,11 @@ func (s *SelfPlay) learn() ([][]agent.Stat, error) {
 	w := learner.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps), Cores: s.cores}
 	rounds := 0
 	s.imagined = nil
+	var err error
+	if w.Recorded, err = s.recorded.window(s.update); err != nil {
+		return nil, fmt.Errorf("train: what was recorded, at env step %d: %w", s.step, err)
+	}
 	if s.imagine != nil {
-		var err error
 		s.timed("world", func() { rounds, err = s.imagine.Learn(s.ro, s.update) })
 		if err != nil {
 			return nil, fmt.Errorf("train: imagination at env step %d: %w", s.step, err)

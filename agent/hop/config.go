@@ -20,6 +20,7 @@ type Folders = pretrained.Folders
 // Config is the part of a spec that says what HOP and HOP+ agents are.
 type Config struct {
 	Own    string        `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
+	Rank   float64       `yaml:"rank" doc:"ranked rewards (RLlib's r2_enable): an episode's last reward counts 1 if it is at least this percentile of the last 1,000, else -1, and rewards before it count nothing, in learning and in the search; 0: rewards count as they are" range:"0..100"`
 	Goals  Goals         `yaml:"goals"`
 	Belief belief.Config `yaml:"belief"`
 	MOA    MOA           `yaml:"moa"`
@@ -49,7 +50,9 @@ type Goals struct {
 type MOA struct {
 	moa.Config   `yaml:",inline"`
 	moa.Learning `yaml:",inline"`
-	Passes       int `yaml:"passes" doc:"passes over a window's labelled trajectories; 0: it stays as it is" range:"0..100"`
+	Passes       int     `yaml:"passes" doc:"passes over a window's labelled trajectories; 0: it stays as it is" range:"0..100"`
+	Recorded     float64 `yaml:"recorded" doc:"share of what known players did (train.recorded) in all that is learnt from" range:"0..1"`
+	Slow         float64 `yaml:"slow" doc:"share of the weights of before that stays after a window's passes (Lookahead's slow weights); 0: none" range:"0..1"`
 }
 
 // Search is how an agent plans, and on what.
@@ -78,7 +81,7 @@ func Default() Config {
 			Kind: "hand", Doubt: true, DoubtStart: -1, Read: true, Selector: "optimistic", Ahead: 5, Rate: 5e-4, Mix: 0.5, Spread: 1, Gate: -1,
 		},
 		Belief: belief.Default(),
-		MOA:    MOA{moa.Default(), moa.DefaultLearning(), 2},
+		MOA:    MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
 		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Others: "model"},
 		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 	}
@@ -212,6 +215,9 @@ func (c *Config) Validate() error {
 	if c.Search.When == "play" && (c.Own != "ppo" || c.Leaf.Kind != "net") {
 		part(config.Bad("when", c.Search.When, "always, because own is "+c.Own+" and leaf.kind is "+c.Leaf.Kind+
 			": in play alone plans who learns by PPO (own ppo) and evaluates leaves by that network (leaf.kind net)"), "search")
+	}
+	if err := c.checkRank(); err != nil {
+		errs = append(errs, err)
 	}
 	if c.Search.Dynamics == "world" && c.Leaf.scripted() {
 		part(config.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is world and scripts need the true rules"), "leaf")

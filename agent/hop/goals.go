@@ -181,3 +181,17 @@ func (g *goals) Fit(u *update) {
 		u.add(g.learn.Fit(u.rand))
 	}
 }
+
+// Recall labels what known players did, beside the window, and lets the inference learn from
+// that as well.
+func (g *goals) Recall(u *update) {
+	if !u.others || u.err != nil || u.window.Recorded == nil {
+		return
+	}
+	w := *u.window
+	w.Rollout = w.Recorded
+	u.known = &update{window: &w, others: true, rand: u.rand}
+	g.Label(u.known)
+	g.Fit(u.known)
+	u.err = u.known.err
+}

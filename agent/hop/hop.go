@@ -87,6 +87,7 @@ func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me a
 	}
 	m.game, m.rules = g, m.makeRules
 	m.own = &ownNetwork{brain: b, sees: m.sees, shape: m.shape, search: c.Own == "search", goalLen: m.goalLen, scale: float32(scale)}
+	m.own.ranks.percentile = c.Rank
 	m.beliefs = &beliefs{cfg: c.Belief, sees: m.sees, shape: m.shape, prior: m.prior(), goalLen: m.goalLen}
 	var err error
 	if m.others, err = newOthers(m, key); err != nil {

@@ -14,7 +14,8 @@ func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	m.goals.Label(u)  // what each co-player's steps were done for, in hindsight
 	m.goals.Fit(u)    // the inference of it
 	m.others.Score(u) // the model of others, on what it has not seen yet
-	m.others.Fit(u)   // and what that teaches it
+	m.goals.Recall(u) // the same of what known players did, so that they are not forgotten
+	m.others.Fit(u)   // and what all that teaches it
 	m.own.Fit(u)      // the own network: from the search's policy, or by PPO
 	return u.stats, u.err
 }
@@ -32,6 +33,7 @@ type update struct {
 	goals []float32    // [steps][features] what each was done for
 	rows  *moa.Rows    // the same as the model of others reads them; nil: it has not yet
 	who   []int32      // [sequences of rows] which co-player each is
+	known *update      // what known players did; nil: nothing
 
 	stats []agent.Stat
 	err   error
@@ -63,6 +65,7 @@ func (m *Mind) Adapt(w *learner.Window, others, own bool) error {
 	m.goals.Label(u)
 	m.goals.Fit(u)
 	m.others.Score(u)
+	m.goals.Recall(u)
 	m.others.Fit(u)
 	m.own.Fit(u)
 	return u.err

@@ -1,6 +1,8 @@
 package hop
 
 import (
+	"slices"
+
 	"github.com/hop-marl/hop/agent/hop/pretrained"
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
@@ -24,6 +26,8 @@ type others struct {
 	uniform bool    // co-players are taken to act at random, an ablation
 	smooth  float64 // share of acting at random in likelihoods, of labels in hindsight
 	passes  int     // over a window
+	known   float64 // share of what known players did in what it learns from
+	slow    float64 // share of its weights that a window leaves as they were
 	rate    float64 // of learning
 	changes int     // of its weights, for caches
 }
@@ -37,7 +41,7 @@ func newOthers(m *Mind, key rng.Key) (*others, error) {
 	}
 	return &others{
 		model: model, sees: m.sees, shape: m.shape, uniform: c.Search.Others == "uniform", smooth: c.Belief.Smooth,
-		passes: c.MOA.Passes, rate: c.MOA.LR,
+		passes: c.MOA.Passes, rate: c.MOA.LR, known: c.MOA.Recorded, slow: c.MOA.Slow,
 	}, nil
 }
 
@@ -192,12 +196,38 @@ func (o *others) Fit(u *update) {
 	}
 	o.changes++
 	o.model.Share(u.window.Cores)
+	seqs := o.recall(rows, u)
+	before := slices.Clone(o.model.Params.W)
 	for range u.passes {
-		if _, err := o.model.Epoch(rows, numbers(len(rows.Seqs)), o.rate, u.rand, nil); err != nil {
+		if _, err := o.model.Epoch(rows, seqs, o.rate, u.rand, nil); err != nil {
 			u.add(nil, err)
 			return
 		}
 	}
+	if s := float32(o.slow); s > 0 {
+		for i, w := range o.model.Params.W {
+			o.model.Params.W[i] = w + s*(before[i]-w)
+		}
+	}
+}
+
+// recall adds what known players did to a window's rows, drawn anew until it is the share that
+// is wanted, and returns the sequences to learn from.
+func (o *others) recall(rows *moa.Rows, u *update) []int32 {
+	own, steps := numbers(len(rows.Seqs)), float64(rows.Len())
+	if u.known == nil || u.known.steps == 0 || o.known == 0 {
+		return own
+	}
+	o.fill(rows, u.known)
+	all := numbers(len(rows.Seqs))[len(own):]
+	if o.known == 1 {
+		return all
+	}
+	for want := steps * o.known / (1 - o.known); want > 0; {
+		s := all[u.rand.IntN(len(all))]
+		own, want = append(own, s), want-float64(rows.Seqs[s].Hi-rows.Seqs[s].Lo)
+	}
+	return own
 }
 
 // numbers returns 0 to n-1.
@@ -216,6 +246,13 @@ func (o *others) rows(u *update) (rows *moa.Rows, who []int32) {
 		return u.rows, u.who
 	}
 	rows = o.model.Model.NewRows()
+	who = o.fill(rows, u)
+	u.rows, u.who = rows, who
+	return rows, who
+}
+
+// fill appends labelled steps to rows, and returns the co-player of each sequence.
+func (o *others) fill(rows *moa.Rows, u *update) (who []int32) {
 	w, width, read := u.window, o.shape.features, make([]float32, o.model.Model.GoalLen)
 	row := 0
 	for _, p := range u.list {
@@ -227,8 +264,7 @@ func (o *others) rows(u *update) (rows *moa.Rows, who []int32) {
 			row++
 		}
 	}
-	u.rows, u.who = rows, who
-	return rows, who
+	return who
 }
 
 // Networks returns the model of others, if it learns.

@@ -14,6 +14,7 @@ type ownNetwork struct {
 	search  bool      // it learns from a search; else by PPO on what was played
 	goalLen int       // numbers that it reads about goals
 	scale   float32   // of rewards in its values
+	ranks   ranks     // of rewards
 	known   []float32 // [T+1][N][goalLen] scratch: what it reads of a window in hindsight
 	changes int       // of its weights, for caches
 }
@@ -25,7 +26,7 @@ func (o *ownNetwork) Fit(u *update) {
 	if !u.own || u.err != nil {
 		return
 	}
-	up := ppo.Update{Window: u.window, Search: o.search}
+	up := ppo.Update{Window: u.window, Search: o.search, Reward: o.ranks.more(u, o.sees, o.scale)}
 	if o.search && o.goalLen > 0 && u.window.GoalLen == o.goalLen && u.steps > 0 {
 		up.Goal = o.inHindsight(u)
 	}

@@ -15,6 +15,7 @@ func (m *Mind) Save(f *safetensors.File, prefix string) error {
 
 // save adds everything but the own network.
 func (m *Mind) save(f *safetensors.File, prefix string) error {
+	m.own.ranks.save(f, prefix)
 	m.others.model.Save(f, prefix+"moa/")
 	models := m.models.Save(f)
 	m.goals.save.Save(f, prefix+"goals/")
@@ -34,7 +35,7 @@ func (m *Mind) save(f *safetensors.File, prefix string) error {
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.Load(f, prefix), m.load(f, prefix))
+	return cmp.Or(m.own.brain.Load(f, prefix), m.own.ranks.load(f, prefix), m.load(f, prefix))
 }
 
 // load restores what save stored.
@@ -60,7 +61,7 @@ func (m *Mind) load(f *safetensors.File, prefix string) error {
 // LoadWeights restores the networks alone, to play.
 func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.loadWeights(f, prefix))
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.own.ranks.load(f, prefix), m.loadWeights(f, prefix))
 }
 
 // loadWeights restores the networks beside the own one.

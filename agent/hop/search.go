@@ -72,7 +72,7 @@ func (m *Mind) addPart(s *planner, f *search.Forest, co drawn) error {
 	net := search.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
 	p := &part{rules: rules, drawn: m.others.drawn(co, net, f.Envs, f.Trees)}
 	p.leaves = m.leaves(net, p.drawn, scripts, s.place)
-	asked := search.Asked{Dynamics: rules, Prior: p.leaves, Others: p.drawn}
+	asked := search.Asked{Dynamics: s.own.ranks.dynamics(rules), Prior: p.leaves, Others: p.drawn}
 	if m.truth.others != nil {
 		bots, err := m.truth.others(rules, f.Envs)
 		if err != nil {

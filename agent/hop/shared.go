@@ -20,8 +20,8 @@ import (
 )
 
 // Shared is the mind of several agents who have one network: each reads its co-players and plans
-// from its own place, and what any of them plays teaches the network. Their models of others
-// were trained before and do not learn.
+// from its own place, and what any of them plays teaches the network. Of the others each learns
+// for itself.
 type Shared struct {
 	brain *ppo.Brain
 	minds []*Mind // one an agent
@@ -29,9 +29,9 @@ type Shared struct {
 
 // NewShared returns the mind of the agents that the brain belongs to.
 func NewShared(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale float64, key rng.Key) (*Shared, error) {
-	if c.Watches() || c.MOA.Passes > 0 || c.Goals.VAEPasses > 0 || c.Goals.CVAEPasses > 0 {
-		return nil, config.Bad("train.brains", b.Agents(), "one for each agent, because only agents who learn by PPO (own ppo), with models of "+
-			"others that stay as they are (moa.passes, goals.vae_passes and goals.cvae_passes 0), can share a network")
+	if c.Watches() {
+		return nil, config.Bad("train.brains", b.Agents(), "one for each agent, because only agents who learn by PPO (own ppo) can "+
+			"share a network")
 	}
 	s := &Shared{brain: b}
 	for _, a := range b.Agents() {
@@ -60,10 +60,43 @@ func (s *Shared) Players(a agent.ID, workers, envs int) ([]rollout.Player, error
 	return m.Players(a, workers, envs)
 }
 
-// Learn lets the network learn by PPO from what all of them played.
+// Learn lets each learn about the others, and the network by PPO from what all of them played.
 func (s *Shared) Learn(w *learner.Window) ([]agent.Stat, error) {
 	s.changed()
-	return s.brain.Update(ppo.Update{Window: w})
+	others, err := s.learnOthers(w)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.brain.Update(ppo.Update{Window: w})
+	return append(own, others...), err
+}
+
+// learnOthers is what Mind.Learn does before its own network learns, for each of them; its numbers
+// are means over them, by how much is behind each.
+func (s *Shared) learnOthers(w *learner.Window) (stats []agent.Stat, err error) {
+	if c := s.first().cfg; c.MOA.Passes+c.Goals.VAEPasses+c.Goals.CVAEPasses == 0 {
+		return nil, nil
+	}
+	at := map[string]int{}
+	for _, m := range s.minds {
+		u := m.update(w)
+		m.goals.Label(u)
+		m.goals.Fit(u)
+		m.others.Score(u)
+		m.goals.Recall(u)
+		m.others.Fit(u)
+		err = cmp.Or(err, u.err)
+		for _, x := range u.stats {
+			i, ok := at[x.Name]
+			if !ok {
+				i, at[x.Name], stats = len(stats), len(stats), append(stats, agent.Stat{Name: x.Name})
+			}
+			to := &stats[i]
+			to.Value += (x.Value - to.Value) * float64(x.N) / float64(max(to.N+x.N, 1))
+			to.N += x.N
+		}
+	}
+	return stats, err
 }
 
 // changed makes caches forget what the network said before.
@@ -143,7 +176,16 @@ func (s *Shared) Freeze(greedy bool) {
 func (s *Shared) Sure() bool { return s.first().Sure() }
 
 // Networks returns the network, and the models beside it.
-func (s *Shared) Networks() []learner.Network { return s.first().Networks() }
+func (s *Shared) Networks() []learner.Network {
+	list := s.brain.Networks()
+	for _, m := range s.minds {
+		for _, x := range append(m.others.Networks(), m.goals.learn.Networks()...) {
+			x.Name = fmt.Sprintf("agent %d's %s", m.sees.me, x.Name)
+			list = append(list, x)
+		}
+	}
+	return list
+}
 
 // GoalLen returns how many numbers about goals the network reads.
 func (s *Shared) GoalLen() int { return s.first().goalLen }
@@ -183,7 +225,7 @@ func (s *Shared) Search() (*search.Config, *learner.RulesMaker) { return s.first
 // Trial returns how many episodes a lifetime has while it learns; 0: that is not said.
 func (s *Shared) Trial() int { return s.first().Trial() }
 
-// Model returns the model of others, for audits: that of all, which does not learn.
+// Model returns the first agent's model of others, for audits.
 func (s *Shared) Model() *moa.Learner { return s.first().Model() }
 
 // Models returns the networks that were trained before the run, for audits.

@@ -44,6 +44,9 @@ func imaginingBy(t testing.TB) (*Imagination, *batch.Rollout, []learner.Mind) {
 	}
 	cfg := Default()
 	cfg.On, cfg.Length, cfg.Steps, cfg.Batch = true, 20, 100, 128
+	if len(learnt) > 0 {
+		cfg.Steps = 1 // what is learnt is replaced
+	}
 	m, err := New(cfg, nil, spec, e.Shape(32, 0), minds, []int{0, 1, 2, 3}, key, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +56,13 @@ func imaginingBy(t testing.TB) (*Imagination, *batch.Rollout, []learner.Mind) {
 	for update := 0; ; update++ {
 		e.Collect(ro, [][]rollout.Player{players})
 		m.world.score(ro)
-		if update == 6 || update == 1 && loaded {
+		if update == 6 || loaded {
 			break
 		}
 		if _, err := m.world.learn(ro, update, false); err != nil {
 			t.Fatal(err)
 		}
-		if loaded = update == 0 && len(learnt) == len(m.world.net.W); loaded {
+		if loaded = len(learnt) > 0 && len(learnt) == len(m.world.net.W); loaded { // all rewards have been seen
 			copy(m.world.net.W, learnt)
 		}
 	}

@@ -35,9 +35,10 @@ type Mind interface {
 // writes to it.
 type Window struct {
 	*batch.Rollout
-	Rewards  Rewards   // how true rewards become what is learnt from
-	Share    float64   // how much of the run lies behind
-	Imagined *Imagined // steps that a world model made up; nil: none
+	Rewards  Rewards        // how true rewards become what is learnt from
+	Share    float64        // how much of the run lies behind
+	Imagined *Imagined      // steps that a world model made up; nil: none
+	Recorded *batch.Rollout // what known players did, to learn about others from; nil: none
 
 	Cores *cores.Pool // whose workers help minds to learn; nil: each learns alone
 }

@@ -385,9 +385,14 @@ func TestFrozenLSTMPlaysAndRemembers(t *testing.T) {
 	}
 }
 
-// Aligned learners read each other's rows, and keep what every run promises: equal bytes for any number of workers,
-// and when they are stopped and resumed.
-func TestAlignedRunsKeepTheirPromises(t *testing.T) {
-	text := "ppo: {align: 1}\n" + spectest.Small("  standins: {share: 0.2, who: [ns]}\n")
-	spectest.Promises(t, spectest.With(t, text, "train.steps=4000"), 3)
+// Aligned learners read each other's rows, and those with a memory go on with it: the presets of selfish learners, with
+// fewer copies and steps, keep what every run promises: equal bytes for any number of workers, and when they are
+// stopped and resumed.
+func TestSelfishPresetsKeepTheirPromises(t *testing.T) {
+	for _, preset := range []string{"aa-ipd", "aa-coin", "icl"} {
+		t.Run(preset, func(t *testing.T) {
+			text := spectest.With(t, "base: "+preset, "train.envs=8", "train.window=51", "train.steps=2040", "train.save=816")
+			spectest.Promises(t, text, 3)
+		})
+	}
 }

@@ -36,6 +36,10 @@ func (s *Study) Update(w *learner.Window, start, after *safetensors.File, given 
 	if s.compareLabels(w, goals, stream, given, list); s.labels.bad > 0 {
 		return nil // what is learnt from them is another question
 	}
+	if w.Recorded != nil || s.cfg.MOA.Slow > 0 { // such an update is not computed again
+		s.compareStats(w.Rollout, model, net, asGiven(given), stats)
+		return nil
+	}
 	if goals.Kind == "latent" && s.cfg.Goals.CVAEPasses > 0 {
 		if err := s.learnInference(w, start, after, goals, list, paths, target, &r); err != nil {
 			return err

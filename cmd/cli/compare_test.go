@@ -75,3 +75,37 @@ func TestComparisonTrainsOnlyWhatIsMissing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Runs are compared as they are, beside each other or beside what is varied.
+func TestRunsAndVariedSettingsAreCompared(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ok(t, append([]string{"train", "ppo-4x4", "--seeds", "2,4"}, brief...)...)
+	ok(t, append([]string{"train", "ppo-4x4", "--seeds", "2", "--set", "ppo.lr=2e-3"}, brief...)...)
+	_, out, _ := hop(t, "compare", filepath.Join("runs", "ppo-4x4-001"), filepath.Join("runs", "ppo-4x4-002"), "--json")
+	var x compareJSON
+	if err := json.Unmarshal([]byte(out), &x); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if v := x.Variants; len(v) != 2 || v[0].Name != "ppo-4x4-001" || len(v[0].Seeds) != 2 ||
+		v[0].Seeds[1].Seed != 4 || len(v[1].Seeds) != 1 {
+		t.Errorf("two runs with seeds 2 and 4, and 2: %+v", v)
+	}
+	y, _ := compared(t, "ppo-4x4", "--vary", "ppo.lr=1e-3,2e-3", "--seeds", "2")
+	if v := y.Variants; len(v) != 2 || v[0].Name != "ppo-4x4 lr=1e-3" || v[1].Name != "ppo-4x4 lr=2e-3" ||
+		v[1].Seeds[0].Mean != x.Variants[1].Seeds[0].Mean {
+		t.Errorf("varied: %+v", v)
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"runs/ppo-4x4-001", "ppo-8x8"}, "play different games"},
+		{[]string{"runs/ppo-4x4-001", "--set", "ppo.lr=1"}, "compared as it was trained"},
+		{[]string{"ppo-4x4", "--vary", "ppo.lr"}, "want PATH=VALUE,VALUE"},
+		{[]string{"runs"}, "holds no run"},
+	} {
+		if code, _, errs := hop(t, append([]string{"compare"}, c.args...)...); code != 2 || !strings.Contains(errs, c.says) {
+			t.Errorf("compare %v: exit %d, %q; want 2 and %q", c.args, code, errs, c.says)
+		}
+	}
+}

@@ -164,7 +164,7 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossCon
 }
 
 type compareCmd struct {
-	Variants []string              `arg:"" help:"Presets or spec files; the first is the one that others are held against." placeholder:"PRESET|SPEC"`
+	Variants []string              `arg:"" help:"Folders of runs, presets or spec files; the first is the one that others are held against." placeholder:"RUN|PRESET|SPEC"`
 	Ask      flags[compare.Config] `embed:""`
 	jsonFlag
 }

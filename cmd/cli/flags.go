@@ -5,7 +5,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -266,4 +268,50 @@ func describe(k *kong.Kong) {
 			v.Help = cmp.Or(long[v.Help], v.Help)
 		}
 	}
+}
+
+// brieflyHelp is the help for somebody who has typed a command wrongly: how it is used, and an example.
+func brieflyHelp(err error) string {
+	var at *kong.ParseError
+	if !errors.As(err, &at) || at.Context == nil || at.Context.Selected() == nil {
+		return "Try: hop --help"
+	}
+	n := at.Context.Selected()
+	text := "Usage: hop " + n.Summary() + "\n"
+	for _, line := range strings.Split(n.Detail, "\n") {
+		if example := strings.TrimSpace(line); strings.HasPrefix(example, "hop "+n.Path()+" ") {
+			text += "Example: " + example + "\n"
+			break
+		}
+	}
+	return text + "Try: hop " + n.Path() + " --help"
+}
+
+// whole reads a whole number, which may be written as 2e4 or 20_000.
+func whole(k *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := k.Scan.PopValueInto("number", &text); err != nil {
+		return err
+	}
+	plain := strings.ReplaceAll(text, "_", "")
+	if strings.ContainsAny(plain, "eE.") {
+		if x, err := strconv.ParseFloat(plain, 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			plain = strconv.FormatFloat(x, 'f', 0, 64)
+		}
+	}
+	wrong := fmt.Errorf("want a whole number, such as 20000 or 2e4, not %q", text)
+	if target.CanUint() {
+		n, err := strconv.ParseUint(plain, 10, target.Type().Bits())
+		if err != nil {
+			return wrong
+		}
+		target.SetUint(n)
+		return nil
+	}
+	n, err := strconv.ParseInt(plain, 10, target.Type().Bits())
+	if err != nil {
+		return wrong
+	}
+	target.SetInt(n)
+	return nil
 }

@@ -15,6 +15,11 @@ func TestMistakesNameWhatWasTyped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ command, want string }{
 		{"train ppo-4x4 --set ppo.lrr=1", "hop: --set ppo.lrr=1: ppo.lrr is not a field"},
+		{"train ppo-4x4 --set ppo.learning_rate=1", "did you mean ppo.lr?"},
+		{"train ppo-4x4 --set lr=1", "did you mean ppo.lr or imagine.lr?"},
+		{"train ppo-4x4 --set total_timesteps=1", "did you mean train.steps"},
+		{"train ppo-4x4 --steps 1e-1", "hop: --steps: want a whole number, such as 20000 or 2e4, not \"1e-1\""},
+		{"adapt", "Usage: hop adapt <run> ... [flags]\nExample: hop adapt runs/hop-4x4-001 --vs ns,ns,ns\nTry: hop adapt --help"},
 		{"train ppo-4x4 --set ppo.lr=-1", "hop: --set ppo.lr=-1: ppo.lr is -1, want above 0"},
 		{"train ppo-4x4 --set game.size=-3", "hop: --set game.size=-3: game.size is -3"},
 		{"train ppo-4x4 --set mind=nix", "hop: --set mind=nix: there is no mind"},
@@ -103,5 +108,16 @@ func TestVersionSaysWhichProgramItIs(t *testing.T) {
 	var b runlog.Build
 	if err := json.Unmarshal([]byte(text), &b); err != nil || b.Line()+"\n" != line {
 		t.Errorf("--json says %s, %v", text, err)
+	}
+}
+
+// Whole numbers may be written as people write large ones.
+func TestLargeNumbersAreReadAsPeopleWriteThem(t *testing.T) {
+	t.Chdir(t.TempDir())
+	want := ok(t, "eval", "--team", "ns,nh,nh,nh", "--episodes", "200", "--json")
+	for _, text := range []string{"2e2", "2_00", "200.0", "0.2e3"} {
+		if got := ok(t, "eval", "--team", "ns,nh,nh,nh", "--episodes", text, "--json"); got != want {
+			t.Errorf("--episodes %s is not 200:\n%s", text, got)
+		}
 	}
 }

@@ -94,7 +94,7 @@ var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
 		"--set", mainStages, "--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 2, steps: 200, last: 100, lives: 1}}]",
 		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000",
-		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small,
+		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small, "--set", short,
 	}},
 	{"hop train ppo", []string{
 		"--set", "train.steps=6000", "--set", "eval.episodes=50", "--set", "train.save=3000", "--set", short, "--set", small,
@@ -103,9 +103,10 @@ var quick = []shortened{
 	{"hop train hop", []string{
 		"--set", short, "--set", small, "--set", "search.trees=2", "--set", "search.sims=8",
 		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+		"--set", "moa.hidden=[16,16]",
 	}},
 	{"hop ladder", []string{"--vs", "ns,nh,nh", "--episodes", "4"}},
-	{"hop audit", []string{"--seeds", "1", "--updates", "6", "--episodes", "100"}},
+	{"hop audit", []string{"--seeds", "1", "--updates", "4", "--episodes", "40"}},
 	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
 	{"hop crossplay", []string{"--episodes", "4"}},
 	{"hop zoo train", []string{"--steps", "3000", "--set", short}},
@@ -117,7 +118,7 @@ var quick = []shortened{
 	{"hop eval", []string{"--episodes", "2000"}},
 	{"hop bench env", []string{"--time", "10ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
-	{"hop bench plan", []string{"--time", "10ms"}},
+	{"hop bench plan", []string{"--time", "10ms", "--sims", "500"}},
 	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "20000"}},
 }
 
@@ -126,7 +127,7 @@ const mainStages = `prepare=[{name: lives, collect: {among: [train@1], life: 4, 
 {name: reader, pretrain sequence: {data: '{lives}', model: {history: gru, code: 4, untyped: true, head: {distances: false}}, epochs: 1}},
 {name: world, pretrain world: {data: ['{lives}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
 
-// The two pages share what their commands make. It takes half a minute of processor time, a third of
+// The two pages share what their commands make. It takes 20 s of processor time, a quarter of
 // it the main job made small: every command that the pages show is run.
 func TestReadmeCommandsRun(t *testing.T) {
 	lines := slices.Concat(commands(t, "README.md"), commands(t, "docs/commands.md"))
@@ -183,7 +184,7 @@ func wholePage(t *testing.T) {
 	}
 }
 
-// Selfish learners hunt the stag together, with the preset at half of its steps: 5 s of processor time, for it is
+// Selfish learners hunt the stag together, with the preset at half of its steps: 4 s of processor time, for it is
 // a whole training.
 func TestPPOCooperates(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -80,6 +80,9 @@ var trapped = map[string]struct {
 	"bridge":            {reads: [][]string{{"bridge"}}}, // which is handed what the environment of such a run sees
 	"trust":             {reads: [][]string{{"trust", "--list"}}},
 	"version":           {reads: [][]string{{"version"}}},
+	"ls":                {reads: [][]string{{"ls", "."}}},
+	"mv":                {reads: [][]string{{"mv", "done", "moved"}, {"mv", "moved", "done"}}},
+	"rm":                {neither: "it moves a folder as hop mv does"},
 	"completion": {reads: [][]string{
 		{"completion", "bash"}, {"__complete", "=", "show"}, {"__complete", "=", "play", "--game", "python", "--team"},
 	}},

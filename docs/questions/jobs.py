@@ -1,4 +1,4 @@
-"""Writes the jobs of questions 1 to 12 for pool.sh: python3 jobs.py [QUESTIONS...] > jobs; all of them, or 01, 11, 11-4h1s, ...
+"""Writes the jobs of questions 1 to 12 and 14 to 18 for pool.sh: python3 jobs.py [QUESTIONS...] > jobs; all of them, or 01, 11, 11-4h1s, ...
 One command a job, five seeds. Tiny sizes to try it: TINY=1. Models of hop+types on two stags are pretrained once ($R/hop) and shared
 by questions 3, 6, 8 and 9; the second half of question 7 reads the runs of question 9."""
 import os, sys
@@ -262,8 +262,125 @@ for m in ("hop", "no-across", "no-within", "direct-om", "a3c", "a3c-prosocial", 
             if pre: out[-1] = (out[-1][0], out[-1][1], pre + out[-1][2])
 end("11-few")
 
-ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade"] + [q for q in P if q.startswith("06-games-")]
-NEEDS = {"03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
+# 14 to 18 with errors planted need a hop with slips.py's slips in it; without its variables in the environment it is the same program.
+def csvs(folder, label, seed, names):
+    return f"; grep -hE ',({names}),' runs-{label}-{seed}/*/seed-*/metrics.csv > {label}-{seed}.csv"
+def errs(x, env):  # the environment of a job that trains
+    name, deps, cmd = x
+    return name, deps, cmd.replace('"$BIN"', env + ' "$BIN"', 1) if env else cmd
+
+# 14: rise and fall with search in the loop
+begin()
+THEIRS = dict(act="visits", norm="none", visit_all="false", unvisited="zero", plus_one="true", resample="child")
+OURS = dict(act="q", norm="tree", visit_all="true", unvisited="node", plus_one="false", resample="depth")
+def fall(label, search, env="", moa="", steps=50000):
+    s14 = ", ".join(f"{k}: {v}" for k, v in (dict(trees=4, sims=24) | search).items())
+    text = (f"game: {{name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}}\\nactor: {{hidden: [64, 64]}}\\nppo: {{gamma: 0.99, lambda: 1, lr: 0.001, epochs: 2, reward_scale: 0.2}}\\n"
+            f"mind: hop\\ngoals: {{kind: hand}}\\nleaf: {{kind: net}}\\nsearch: {{{s14}}}\\nmoa: {{hidden: [64, 64], lr: 0.001, passes: 6{moa}}}\\n"
+            f"train: {{envs: 32, window: 40, steps: {n(steps, 2500)}, save: 1000000}}\\neval: {{episodes: {n(200, 4)}}}\\n")
+    for s in SEEDS:
+        train(f"14-{label}-{s}", "", "14", label, f"{label}-{s}.yaml", [], s, f"printf '{text}' > {label}-{s}.yaml &&", csvs("14", label, s, "return/mean|moa/top1|search/(entropy|value_loss)"))
+        out[-1] = errs(out[-1], env)
+SLIP = {"label": dict(env="SLIP_LABEL=cut"), "dead": dict(env="SLIP_DEAD=1"), "emptied": dict(env="SLIP_EMPTIED=10"), "one": dict(env="SLIP_ONE=1"), "stale": dict(moa=", passes: 0")}
+fall("theirs", THEIRS)
+fall("ours", OURS)
+for k in THEIRS: fall(f"theirs-{k}", dict(THEIRS, **{k: OURS[k]}))
+fall("theirs-long", THEIRS, steps=150000)
+for k, more in (("two", ()), ("three", ("unvisited",)), ("four", ("unvisited", "norm"))): fall(f"ours-{k}", dict(OURS, **{x: THEIRS[x] for x in ("act", "visit_all") + more}))
+fall("theirs-c3", dict(THEIRS, c=3))
+fall("theirs-c3-visit_all", dict(THEIRS, c=3, visit_all="true"))
+fall("theirs-c3-sims100", dict(THEIRS, c=3, sims=100))
+fall("theirs-softmax", dict(THEIRS, act="softmax", beta=2))
+for k, v in SLIP.items(): fall(f"theirs-{k}", THEIRS, **v)
+for k in THEIRS: fall(f"ours-{k}", dict(OURS, **{k: THEIRS[k]}))
+for k, v in SLIP.items(): fall(f"ours-{k}", OURS, **v)
+end("14")
+
+# 15: good offline, bad online
+begin()
+job("15-prep", "", f"mkdir -p 15 && cd 15 && \"$BIN\" collect --game staghunt --set {STAGS} --mix ns,nh --rows {n(60000, 3000)} --seed 7 --out $PWD/data > prepare.txt 2>&1 && "
+    f"\"$BIN\" pretrain vae --data $PWD/data --loss b --set epochs={n(4, 1)} --out $PWD/vae >> prepare.txt 2>&1 && \"$BIN\" pretrain cvae --data $PWD/data --vae $PWD/vae --set epochs={n(4, 1)} --out $PWD/cvae >> prepare.txt 2>&1 && "
+    "\"$BIN\" show hop+dream | awk '/^[a-z]/ { skip = $1 == \"prepare:\" } !skip' > spec.yaml")
+def rec(share, windows=20): return [f"train.recorded.windows={windows}", "train.recorded.who=[ns,nh]", f"moa.recorded={share}"]
+PLAY = {"play": [], "records": rec(1), "quarter": rec(.25), "half": rec(.5), "most": rec(.75), "nine": rec(.9), "one": rec(.5, 1), "slow": ["moa.slow=0.9"], "slowhalf": rec(.5) + ["moa.slow=0.9"]}
+STACK = {k: PLAY[k] for k in ("play", "half", "most", "nine", "records")}
+STACK["frozengoals"] = rec(.75) + ["goals.cvae_passes=0"]
+for v, sets in [(k, x + ["imagine.on=false"]) for k, x in PLAY.items()] + [("stack-" + k, x) for k, x in STACK.items()]:
+    for s in SEEDS:
+        train(f"15-{v}-{s}", "15-prep", "15", v, "spec.yaml --set models.vae=$R/15/vae --set models.cvae=$R/15/cvae", sets + [f"train.steps={n(100000, 6000)}", "train.save=1000000", f"eval.episodes={n(300, 4)}"], s,
+              post=csvs("15", v, s, "return/mean|moa/top1|moa/strangers/.*"))
+ctx = ["game.stags=2", f"prepare.lives.rows={n(150000, 4000)}", f"prepare.reader.epochs={n(5, 1)}", f"prepare.some.rows={n(10000, 2000)}", f"prepare.wander.rows={n(10000, 2000)}", "train.envs=64",
+       "train.strangers.every=10", "train.strangers.who=[ns,nh]", f"train.steps={n(100000, 6000)}", "train.save=1000000", f"eval.episodes={n(100, 4)}"]
+for s in SEEDS:  # what reads whole lives: frozen, learning on in play, and learning on among the population
+    for v, sets in (("context-frozen", ["moa.passes=0"]), ("context-play", ["moa.passes=2", "train.standins.share=0", "train.standins.alike=0"]), ("context-standins", ["moa.passes=2"])):
+        train(f"15-{v}-{s}", "" if v == "context-frozen" else f"15-context-frozen-{s}", "15", v, "hop+", ctx + sets + [f"prepare.reader.seed={s}"], s, "" if v == "context-frozen" else f"mkdir -p runs-{v}-{s} && ln -sfn $R/15/runs-context-frozen-{s}/stages runs-{v}-{s}/stages &&",
+              csvs("15", v, s, "return/mean|moa/top1|moa/strangers/.*"))
+end("15")
+
+# 16: at which stage the order of the agents appears
+begin()
+RUNGS = {"ppo": PPO + ["imagine.on=false"], "imagination": PPO, "models": ["imagine.on=false"], "nogoals": ["goals.kind=none"], "all": []}
+CAUSES = {"none": "", "rate": "SLIP_RATE=0.3", "moa": "SLIP_ONE=1"}
+for v, sets in RUNGS.items():
+    for c, env in CAUSES.items():
+        if c == "moa" and "mind=ppo" in sets: continue
+        models = "" if "mind=ppo" in sets or "goals.kind=none" in sets else " --set models.vae=$R/15/vae --set models.cvae=$R/15/cvae"
+        for s in SEEDS:
+            train(f"16-{v}-{c}-{s}", "15-prep", "16", f"{v}-{c}", "../15/spec.yaml" + models, sets + [f"train.steps={n(30000, 3000)}", "train.save=1000000", "train.strangers.every=0", f"eval.episodes={n(1000, 20)}"], s,
+                  post=csvs("16", f"{v}-{c}", s, "return"))
+            out[-1] = errs(out[-1], env)
+end("16")
+
+# 17: a world model that errs
+begin()
+job("17-data", "", f"mkdir -p 17 && cd 17 && \"$BIN\" collect --game staghunt --mix ns,nh --rows {n(25000, 2000)} --seed 17 --out $PWD/a > p.txt 2>&1 && \"$BIN\" collect --game staghunt --team random --rows {n(25000, 2000)} --seed 18 --out $PWD/b >> p.txt 2>&1")
+for w, more in (("plain", ""), ("weights", "--set 'model.weights=[2,2,2,2,1,1,1]'")):
+    for s in SEEDS: job(f"17-{w}-{s}", "17-data", f"cd 17 && \"$BIN\" pretrain world --data a --data b --out w-{w}-{s} --seed {s} --set epochs={n(8, 1)} --probe {n(20000, 500)} --plays {n(200, 5)} {more} --json > card-{w}-{s}.json 2> card-{w}-{s}.err")
+ERRORS = [("none", "")] + [(f"{k}{r}", f"SLIP_{k.upper()}={r}") for k in ("jump", "pay", "end") for r in (".01", ".1", ".3")]
+s17 = ("game: {name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}\\nactor: {hidden: [64, 64]}\\nppo: {gamma: 0.99, lambda: 1, lr: 0.001, epochs: 2, reward_scale: 0.2}\\nmind: hop\\ngoals: {kind: hand}\\nleaf: {kind: net}\\n"
+       f"search: {{trees: 4, sims: 24, dynamics: world}}\\nmoa: {{hidden: [64, 64], lr: 0.001, passes: 6}}\\ntrain: {{envs: 32, window: 40, steps: {n(16000, 1300)}, save: 1000000}}\\neval: {{episodes: {n(100, 4)}}}\\n")
+for s in SEEDS:
+    train(f"17-search-{s}", "17-plain-1", "17", "search", "search.yaml", ["models.world=w-plain-1"], s, f"printf '{s17}' > search.yaml &&")
+    for e, env in ERRORS: job(f"17-search-{e}-{s}", f"17-search-{s}", f"cd 17 && {env} \"$BIN\" crossplay runs-search-{s}/search-001 --episodes {n(200, 3)} --workers 1 --out cross-{e}-{s} --json > search-{e}-{s}.json 2> search-{e}-{s}.err")
+for e, env, sets in ([(e, env, ["imagine.world=w-plain-1", "imagine.trust=0"]) for e, env in ERRORS] + [("off", "", ["imagine.on=false"]), ("weights", "", ["imagine.world=w-weights-1", "imagine.trust=0"])] +
+                     [(e + "-trust", env, ["imagine.world=w-plain-1"]) for e, env in ERRORS if e in ("jump.1", "pay.1", "end.1")]):
+    for s in SEEDS:
+        train(f"17-imagine-{e}-{s}", "17-plain-1 17-weights-1", "17", f"imagine-{e}", "ppo-imagine-4x4", sets + [f"train.steps={n(60000, 6000)}", "train.save=1000000", f"eval.episodes={n(300, 4)}"], s, post=csvs("17", f"imagine-{e}", s, "return/mean|imagine/exact"))
+        out[-1] = errs(out[-1], env)
+end("17")
+
+# 18: what a decision and an iteration take, like for like
+begin()
+LIKE = "--cpu 1 --set train.envs=8 --set train.window=40 --steps 640 --json"
+none18 = "--set train.warm.windows=0 --set train.standins.share=0"
+TIMED = {"ppo": "ppo-4x4", "direct-om": f"direct-om {none18}", "hop": f"hop-4x4 {none18}", "hop-tree": f"hop-4x4 {none18} --set leaf.kind=net --set search.depth=0 --set search.trees=5 --set search.sims=200",
+         "om-tree": f"direct-om {none18} --set leaf.kind=net --set search.depth=0 --set search.trees=5 --set search.sims=200", "hop-paper": "hop-paper"}
+small18 = f"--set prepare.lives.rows={n(40000, 4000)} --set prepare.reader.epochs=1 --set prepare.some.rows={n(10000, 2000)} --set prepare.wander.rows={n(10000, 2000)}"
+job("18-prep", "", f"mkdir -p 18 && cd 18 && \"$BIN\" train hop+ --seeds 1 --workers 1 {small18} --set train.steps=9216 --set eval.episodes=4 --out . --json > prep.json 2> prep.err && for m in sequence world; do k=$m; [ $m = sequence ] && k=reader; echo \"--set models.$m=$(ls -d $PWD/stages/$k-* | head -1)\"; done | tr '\\n' ' ' > models")
+for s in SEEDS:
+    for v, x in TIMED.items(): job(f"18-{v}-{s}", "", f"mkdir -p 18 && cd 18 && \"$BIN\" bench train {x} {LIKE} > {v}-{s}.json 2> {v}-{s}.err")
+    for v, x in (("hop+learning", ""), ("hop+play", "--set search.when=always")):
+        job(f"18-{v}-{s}", "18-prep", f"cd 18 && \"$BIN\" bench train hop+ --set 'prepare=[]' $(cat models) {x} --set train.standins.share=0 --set train.standins.alike=0 {LIKE} > {v}-{s}.json 2> {v}-{s}.err")
+end("18")
+
+# 19: one network for all, from a bot to a learner, and different learners side by side, with models of others that learn
+begin()
+MODELS19 = "--set models.vae=$R/15/vae --set models.cvae=$R/15/cvae"
+T19 = [f"train.steps={n(100000, 6000)}", "train.save=1000000", "train.strangers.every=0", "imagine.on=false", f"eval.episodes={n(1000, 20)}"]
+bot = "train.team=[ns,learn,learn,learn]"
+def switch(at): return f"train.switch=[{{at: {at}, agent: 0, to: learn}}]"
+for s in SEEDS:
+    for v, sets in (("apart", []), ("shared", ["train.brains=[0,0,0,0]"]), ("stack-bot", [bot]), ("stack-switch", [bot, switch(n(33000, 2000))])):
+        train(f"19-{v}-{s}", "15-prep", "19", v, "../15/spec.yaml " + MODELS19, T19 + sets, s, post=csvs("19", v, s, "return"))
+    for v, sets in (("hop-start", []), ("hop-switch", [bot, switch(n(30000, 1300))])):
+        train(f"19-{v}-{s}", "", "19", v, "hop-4x4", [f"train.steps={n(40000, 2600)}", "train.standins.share=0", "train.strangers.every=0", f"eval.episodes={n(500, 10)}"] + sets, s, post=csvs("19", v, s, "return"))
+    text = "base: ../15/spec.yaml\\nminds: {plain: {agents: [2], mind: ppo}}\\n"
+    train(f"19-mixed-{s}", "15-prep", "19", "mixed", f"mixed-{s}.yaml", T19 + ["train.team=[learn,learn,learn,ns]"], s, f"printf '{text}' > mixed-{s}.yaml &&", csvs("19", "mixed", s, "return"))
+    out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace(f"mixed-{s}.yaml --seeds", f"mixed-{s}.yaml {MODELS19} --seeds"))
+end("19")
+
+ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "14", "15", "16", "17", "18", "19"] + [q for q in P if q.startswith("06-games-")]
+NEEDS = {"16": ["15"], "19": ["15"], "03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
 chosen = [q for q in ORDER if not which or any(q == w or q.startswith(w + "-") for w in which)]
 for q in list(chosen): chosen += [x for x in NEEDS.get(q, []) if x not in chosen]
 for q in ORDER:

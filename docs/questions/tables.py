@@ -15,7 +15,7 @@ def load(path):
     except (OSError, ValueError): return None
 def half(x): return T[len(x) - 1] * stdev(x) / sqrt(len(x)) if len(x) > 1 else float("nan")
 def num(v, d): return re.sub(r"^(-?)0\.", r"\1.", f"{v:.{d}f}")
-def pm(x, d=3): return "-" if not x else f"{num(mean(x), d)} ± {num(half(x), d)}" + ("" if len(x) == 5 else f" ({len(x)} seeds)")
+def pm(x, d=3): return "-" if not x else f"{num(x[0], d)} (1 seed)" if len(x) == 1 else f"{num(mean(x), d)} ± {num(half(x), d)}" + ("" if len(x) == 5 else f" ({len(x)} seeds)")
 def every(x, d=2): return " ".join(num(v, d) for v in x)
 def diff(name, a, b, d=3):
     """a and b by seed: the difference seed by seed, and whether its interval holds 0."""
@@ -393,6 +393,86 @@ def q13():
         row(f"`{v}`", pm(x), every(x, 3), pm([t["greedy_mean"] for t, _, _ in vals(r)]), *(pm([a[i]["normalised"] for _, a, _ in vals(r)]) for i in range(len(KNOWN))),
             f"{mean(y['cpu_s'] for y in e):.0f}" if e else "-", f"{max(y['peak_memory_bytes'] for y in e) / 2**20:.0f}" if e else "-")
 
+def small(q, label, name):
+    """By seed: (step, agent, value) of a number in the small csv beside a result."""
+    out = {}
+    for s in SEEDS:
+        try:
+            with open(os.path.join(root, f"{q}/{label}-{s}.csv")) as f: out[s] = [(int(r[0]), r[2], float(r[3])) for r in csv.reader(f) if r[1] == name]
+        except OSError: pass
+    return {s: x for s, x in out.items() if x}
+def labels(q, pattern=r"(.*)-\d\.json"): return sorted({m[1] for f in glob.glob(os.path.join(root, q, "*.json")) if (m := re.fullmatch(pattern, os.path.basename(f)))})
+def tenths(x): return [mean(x[i * len(x) // 10:(i + 1) * len(x) // 10] or [x[-1]]) for i in range(10)]
+
+def q14():
+    all14 = labels("14")
+    head("run", "mean return by tenth of the run", "rise: first tenth to best", "fall: best tenth to last", "final, drawn", "final, greedy", "model of others, top-1, last tenth", "processor s")
+    order = ["theirs", "theirs-long", "theirs-c3", "theirs-c3-visit_all", "theirs-c3-sims100", "theirs-softmax"] + [x for x in all14 if x.startswith("theirs-") and x not in ("theirs-long", "theirs-softmax") and not x.startswith("theirs-c3")] + ["ours"] + [x for x in all14 if x.startswith("ours-")]
+    for v in order:
+        w = {s: tenths([x for _, _, x in r]) for s, r in small("14", v, "return/mean").items()}
+        if not w: continue
+        R = {s: load(f"14/{v}-{s}.json") for s in w}; top = small("14", v, "moa/top1")
+        row(v, every([mean(t[i] for t in w.values()) for i in range(10)]), pm([max(t) - t[0] for t in vals(w)], 2), pm([max(t) - t[-1] for t in vals(w)], 2), pm([r["mean"] for r in R.values()], 2), pm([r["greedy_mean"] for r in R.values()], 2),
+            pm([mean(x for _, _, x in r[-len(r) // 10:]) for r in top.values()], 2), f"{mean(r['seeds'][0]['cpu_s'] for r in R.values()):.0f}")
+    print(); print("Every seed, best tenth to last:", "; ".join(f"{v} " + every([max(t) - t[-1] for t in (tenths([x for _, _, x in r]) for r in small("14", v, "return/mean").values())]) for v in order if small("14", v, "return/mean")))
+
+def q15():
+    order = [x for x in ("play", "quarter", "half", "most", "nine", "records", "one", "slow", "slowhalf") if x in labels("15")] + [x for x in ("stack-play", "stack-half", "stack-most", "stack-nine", "stack-records", "stack-frozengoals") if x in labels("15")]
+    last = lambda v, name: {s: mean(x for t, _, x in r if t == max(y[0] for y in r)) for s, r in small("15", v, name).items()}
+    head("learns from", "held-out top-1, all", "of records alone", "`ns`", "`nh`", "every seed", "in play, last fifth", "return", "processor s")
+    for v in order:
+        a, ref = last(v, "moa/strangers/all/top1"), last("stack-records" if v.startswith("stack") else "records", "moa/strangers/all/top1")
+        own = {s: mean(x for _, _, x in r[-len(r) // 5:]) for s, r in small("15", v, "moa/top1").items()}
+        R = [load(f"15/{v}-{s}.json") for s in a]
+        row(v, pm(vals(a)), pm([a[s] / ref[s] for s in a if s in ref]), pm(vals(last(v, "moa/strangers/ns/top1"))), pm(vals(last(v, "moa/strangers/nh/top1"))), every(vals(a), 3), pm(vals(own)), pm([r["mean"] for r in R], 2), f"{mean(r['seeds'][0]['cpu_s'] for r in R):.0f}")
+    print(); print("The Bayes observer of one episode has", ", ".join(f"{k} {num(mean(vals(last('play', f'moa/strangers/{k}/limit'))), 3)}" for k in ("all", "ns", "nh")) + ".")
+
+def q16():
+    head("rung", "cause", "agents 0 to 3, mean return", "agent 0 - agent 3", "seeds in full order", "processor s")
+    for v in ("ppo", "imagination", "models", "nogoals", "all"):
+        for c in ("none", "rate", "moa"):
+            R = {s: r for s in SEEDS if (r := load(f"16/{v}-{c}-{s}.json"))}
+            if not R: continue
+            A = {s: r["seeds"][0]["agents"] for s, r in R.items()}
+            row(v, c, ", ".join(pm([a[i] for a in A.values()], 2) for i in range(4)), pm([a[0] - a[3] for a in A.values()], 2), sum(a[0] > a[1] > a[2] > a[3] for a in A.values()), f"{mean(r['seeds'][0]['cpu_s'] for r in R.values()):.0f}")
+
+def q17():
+    cell = lambda s, e: (load(f"17/search-{e}-{s}.json") or {"cells": [{"own": {"mean": None}}]})["cells"][0]["own"]["mean"]
+    head("error", "rate", "search: return in play", "every seed", "below none", "imagination: return after 60,000 steps", "every seed", "below none", "share of steps foreseen")
+    S0 = {s: cell(s, "none") for s in SEEDS if cell(s, "none") is not None}
+    I = lambda e: {s: r["mean"] for s in SEEDS if (r := load(f"17/imagine-{e}-{s}.json"))}
+    for e in ["none"] + [k + r for k in ("jump", "pay", "end") for r in (".01", ".1", ".3")] + ["jump.1-trust", "pay.1-trust", "end.1-trust", "weights", "off"]:
+        a, b = {s: x for s in SEEDS if (x := cell(s, e)) is not None}, I(e)
+        ex = [r[-1][2] for r in small("17", f"imagine-{e}", "imagine/exact").values()]
+        m = re.fullmatch(r"([a-z]+)(\.\d+)?(-trust)?", e)
+        row(m[1] + (" (trust .9)" if m[3] else ""), m[2] or "-", pm(vals(a)), every(vals(a)), pm([S0[s] - a[s] for s in a]) if a and e != "none" else "-", pm(vals(b)), every(vals(b)), pm([I("none")[s] - b[s] for s in b if s in I("none")]) if b and e != "none" else "-", pm(ex))
+    for w in ("plain", "weights"):
+        C = [c for s in SEEDS if (c := load(f"17/card-{w}-{s}.json"))]
+        if C: print(f"Cards, {w} ({len(C)} seeds): exact", pm([c["exact"] for c in C], 5), "; PSNR", pm([c["psnr"] for c in C], 1), "; processor s", pm([c["cpu_s"] for c in C], 1))
+
+def q18():
+    T18 = {"ppo": "PPO, `ppo-4x4`", "direct-om": "direct-OM, `direct-om`", "hop": "HOP, `hop-4x4`", "om-tree": "direct-OM, 5 trees of 200", "hop-tree": "HOP, 5 trees of 200", "hop-paper": "HOP as published, `hop-paper`", "hop+learning": "HOP+ while it learns, `hop+` (no search)", "hop+play": "HOP+ with its search, `search.when=always`"}
+    head("agent", "a decision, ms", "an iteration (320 env steps), ms", "of it playing", "in the search", "select", "model of others", "leaves", "learning", "MB", "against PPO, a decision")
+    base = None
+    for v, title in T18.items():
+        B = [b for s in SEEDS if (b := load(f"18/{v}-{s}.json"))]
+        if not B: continue
+        d = [1000 / b["collect_agent_steps_per_s"] for b in B]; base = base or mean(d)
+        it = [1000 * 320 / b["env_steps_per_s"] for b in B]
+        ph = lambda b, k: b["phases"].get(k, 0)
+        share = lambda k, of: pm([ph(b, k) / max(sum(x for y, x in b["phases"].items() if "/" not in y) if of is None else ph(b, of), 1e-9) for b in B], 2)
+        row(title, pm(d, 3), pm(it, 0), share("collect", None), share("collect/search", None), share("collect/search/select", "collect/search"), share("collect/search/others", "collect/search"), share("collect/search/leaf", "collect/search"), share("learn", None), pm([b["memory_mib"] for b in B], 0), f"{mean(d) / base:.0f}")
+
+def q19():
+    T19 = {"apart": "four networks", "shared": "one network", "stack-bot": "agent 0 is `ns`", "stack-switch": "agent 0 is `ns`, then learns", "mixed": "0 and 1 with models, 2 PPO, 3 `ns`", "hop-start": "HOP from the start", "hop-switch": "HOP, agent 0 first `ns`"}
+    head("", "mean return", "every seed", "agents 0 to 3", "processor s")
+    for v, title in T19.items():
+        R = [r for s in SEEDS if (r := load(f"19/{v}-{s}.json"))]
+        if R: row(title, pm([r["mean"] for r in R]), every([r["mean"] for r in R]), ", ".join(pm([r["seeds"][0]["agents"][i] for r in R], 2) for i in range(4)), f"{mean(r['seeds'][0]['cpu_s'] for r in R):.0f}")
+    by = lambda v, i=None: {s: r["mean"] if i is None else r["seeds"][0]["agents"][i] for s in SEEDS if (r := load(f"19/{v}-{s}.json"))}
+    for name, a, b in (("one network - four", by("shared"), by("apart")), ("agent 0 after the switch - from the start", by("stack-switch", 0), by("apart", 0)), ("HOP: agent 0 after the switch - from the start", by("hop-switch", 0), by("hop-start", 0))):
+        if a and b: diff(name, a, b)
+
 def page(text):
     """What a question prints as Markdown: every table whole, what is said beside it as lines below it."""
     parts, table, notes = [], [], []
@@ -420,7 +500,7 @@ def builds(folders):
 
 # Which tables make a question's page, and which folders hold its runs.
 PAGES = {"01": (["01"], ["01"]), "02": (["02"], ["02"]), "03": (["03", "03play"], ["03", "play"]), "04": (["04"], ["04"]), "05": (["05"], ["05"]), "06": (["06", "06games"], ["06", "hop"]),
-         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])}
+         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18", "19")}
 
 def write(q):
     tables, folders = PAGES[q]

@@ -1,23 +1,44 @@
-// Command baselines is hop with two more learners, baselines of HOP's paper: A3C and PR2.
-// They use nothing that is not open to everybody's learners.
+// Command baselines is hop with two more learners, baselines of HOP's paper: A3C and PR2; with
+// hunters who share the prey out; and with commands of its own, allies, diffuse and target. All of it
+// uses nothing that is not open to everybody.
 package main
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/hop-marl/hop/cmd/cli"
 	"github.com/hop-marl/hop/train/registry"
 	"github.com/hop-marl/hop/train/spec"
 
 	"example.org/baselines/a3c"
+	"example.org/baselines/allies"
+	"example.org/baselines/assign"
+	"example.org/baselines/diffuse"
 	"example.org/baselines/pr2"
+	"example.org/baselines/target"
 )
 
 //go:embed presets/*.yaml
 var presets embed.FS
 
-func main() { cli.Main(newRegistry()) }
+// commands are those that hop does not have.
+var commands = map[string]func(args []string) error{
+	"allies": allies.Command, "diffuse": diffuse.Command, "target": target.Command,
+}
+
+func main() {
+	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
+		cli.Main(newRegistry())
+		return
+	}
+	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // title is what reports call agents of any settings.
 func title(text string) func(any) string { return func(any) string { return text } }
@@ -29,6 +50,7 @@ func newRegistry() *spec.Registry {
 		a3c.Default, a3c.New).Check(a3c.Check).Titled(title("A3C"))
 	reg.Minds["pr2"] = spec.AddMind("actor-critic that reckons with the others' answers to each of its actions (PR2)",
 		pr2.Default, pr2.New).Check(registry.Alone).Titled(title("PR2"))
+	reg.Games["staghunt"] = reg.Games["staghunt"].Join(assign.Bots)
 	files, err := fs.Sub(presets, "presets")
 	if err != nil {
 		panic("baselines: the presets are not embedded")

@@ -73,6 +73,99 @@ func TestTakingEverythingIsTheDilemma(t *testing.T) {
 
 func BenchmarkStep(b *testing.B) { gametest.Bench(b, newGame(b, func(*coin.Config) {})) }
 
+// toward returns the cells from which the coin is nearer, a step away: on a ring of three the one way or the other
+// leads to its row or column at once.
+func toward(here, coin int) (to []int) {
+	if here/3 != coin/3 {
+		to = append(to, coin/3*3+here%3)
+	}
+	if here%3 != coin%3 {
+		to = append(to, here/3*3+coin%3)
+	}
+	return to
+}
+
+// values is what is still to earn, by one's own cell, the other's, the coin's, and whether that is the other's.
+type values [9][9][9][2]float64
+
+// drawn returns the mean over where the next coin may lie.
+func (v *values) drawn(me, other int) (mean float64) {
+	n := 0.
+	for c := range 9 {
+		if c != me && c != other {
+			mean, n = mean+v[me][other][c][0]+v[me][other][c][1], n+2
+		}
+	}
+	return mean / n
+}
+
+// step is a step longer beside any. Where one may go there says; a theft of one's own coin leads to robbed.
+func (v *values) step(robbed *values, chooses bool, may func(here, coin, owner int) []int) *values {
+	out := new(values)
+	for i := range 9 * 9 * 9 * 2 {
+		me, other, c, owner := i/162, i/18%9, i/2%9, i%2
+		if me == c || other == c {
+			continue
+		}
+		theirs, options := toward(other, c), may(me, c, owner)
+		most, mean := math.Inf(-1), 0.
+		for _, a := range options {
+			sum := 0.
+			for _, b := range theirs {
+				then := v
+				if b == c && owner == 0 {
+					sum, then = sum-2, robbed
+				}
+				if a == c {
+					sum++
+				}
+				if a == c || b == c {
+					sum += then.drawn(a, b)
+				} else {
+					sum += v[a][b][c][owner]
+				}
+			}
+			most, mean = max(most, sum/float64(len(theirs))), mean+sum/float64(len(theirs)*len(options))
+		}
+		if out[me][other][c][owner] = mean; chooses {
+			out[me][other][c][owner] = most
+		}
+	}
+	return out
+}
+
+// What is possible beside any on LOLA's board, exactly: nobody earns more than 0, which any itself does; and who takes
+// its own coins alone until the first of them is stolen, and every coin from then on, pays 1 for that.
+func TestCourtesyToAnyCostsOne(t *testing.T) {
+	best, greedy, courteous := new(values), new(values), new(values)
+	for range 100 {
+		best = best.step(best, true, func(here, _, _ int) []int {
+			y, x := here/3*3, here%3
+			return []int{here, y + (x+1)%3, y + (x+2)%3, (y+3)%9 + x, (y+6)%9 + x}
+		})
+		courteous = courteous.step(greedy, false, func(here, c, owner int) []int {
+			if owner == 1 {
+				return []int{here}
+			}
+			return toward(here, c)
+		})
+		greedy = greedy.step(greedy, false, func(here, c, _ int) []int { return toward(here, c) })
+	}
+	for _, x := range []struct {
+		name string
+		v    *values
+		want float64
+	}{{"best response", best, 0}, {"any", greedy, 0}, {"courteous", courteous, -1}} {
+		mean := 0.
+		for at := range 81 {
+			mean += x.v.drawn(at/9, at%9) / 81
+		}
+		if math.Abs(mean-x.want) > 1e-9 {
+			t.Errorf("%s earns %.6f beside any, want %v", x.name, mean, x.want)
+		}
+	}
+}
+
 // expected returns what two bots of LOLA's rules earn in so many steps, exactly: the distribution
 // over cells of both, the coin's cell and its owner, a step at a time. It shares no code with the game.
 func expected(greedy [2]bool, steps int) (earned [2]float64) {
@@ -82,15 +175,7 @@ func expected(greedy [2]bool, steps int) (earned [2]float64) {
 		if w.owner != s && !greedy[s] {
 			return []int{here}
 		}
-		y, x := here/3, here%3
-		cy, cx := w.coin/3, w.coin%3
-		if y != cy { // on a ring of three the one way or the other leads there in a step
-			to = append(to, cy*3+x)
-		}
-		if x != cx {
-			to = append(to, y*3+cx)
-		}
-		return to
+		return toward(here, w.coin)
 	}
 	now := map[where]float64{}
 	drop := func(into map[where]float64, at int, p float64) {

@@ -417,12 +417,13 @@ func (w *sceneWork) measure(e *Encoder) {
 	}
 	for p, at := range w.at {
 		if at >= 0 {
-			w.walk.Measure(w.dist[p], at)
+			w.dist[p] = w.walk.From(w.dist[p], at)
 		}
 	}
 	for d := range 4 {
 		if w.beside[d] = w.walk.Step(int(w.at[0]), d); w.beside[d] >= 0 {
-			w.walk.Measure(w.dist[len(w.at)+d], int32(w.beside[d]))
+			at := len(w.at) + d
+			w.dist[at] = w.walk.From(w.dist[at], int32(w.beside[d]))
 		}
 	}
 }

@@ -294,6 +294,23 @@ func walks(in frame.Input, s frame.Sense, obs []float32, span int32) map[int32]f
 	return out
 }
 
+// What is measured from a cell is as of the cells that can be entered now, whatever was measured before.
+func TestDistancesFromACellAreOfNow(t *testing.T) {
+	r := rng.New(4).Rand()
+	for _, size := range []int{4, 9} { // cells are bits, or too many for that
+		w, dst, want := frame.NewWalk(size, size), make([]int32, size*size), make([]int32, size*size)
+		for range 200 {
+			if w.Open(); r.IntN(2) == 0 {
+				w.Shut(r.IntN(size * size))
+			}
+			cell := int32(r.IntN(size * size))
+			if w.Measure(want, cell); !slices.Equal(w.From(dst, cell), want) {
+				t.Fatalf("from %d of a board of %d: %v, want %v", cell, size, w.From(dst, cell), want)
+			}
+		}
+	}
+}
+
 // Narrow rows of scenes are rows on folded weights.
 func TestNarrowScenesAreScenes(t *testing.T) {
 	in, sense := hunt(4)

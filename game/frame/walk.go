@@ -13,6 +13,10 @@ type Walk struct {
 	small             bool
 	width             int
 	open, left, right uint64 // cells that can be entered; those of the first and of the last column
+
+	rows  []int32 // [cells][cells] what From has measured
+	known uint64  // from which cells, while those of then could be entered
+	then  uint64
 }
 
 // Far is the distance of what cannot be reached.
@@ -37,6 +41,9 @@ func NewWalk(height, width int) *Walk {
 		if w.small && x == width-1 {
 			w.right |= 1 << cell
 		}
+	}
+	if w.small {
+		w.rows = make([]int32, n*n)
 	}
 	w.Open()
 	return w
@@ -92,6 +99,25 @@ func (w *Walk) Measure(dst []int32, from ...int32) {
 		}
 	}
 	w.queue = queue[:0]
+}
+
+// From returns how many steps each cell is from one. On small boards it is a view of what was measured before with
+// the same cells open, else it is measured into dst.
+func (w *Walk) From(dst []int32, cell int32) []int32 {
+	if !w.small {
+		w.Measure(dst, cell)
+		return dst
+	}
+	if w.then != w.open {
+		w.known, w.then = 0, w.open
+	}
+	n := len(w.shut)
+	row := w.rows[int(cell)*n : (int(cell)+1)*n]
+	if w.known>>cell&1 == 0 {
+		w.Measure(row, cell)
+		w.known |= 1 << cell
+	}
+	return row
 }
 
 // flood is Measure for sets of bits.

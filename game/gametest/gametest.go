@@ -100,7 +100,7 @@ const seed = 20
 
 // slots is how many slots a check visits at least, in minEpisodes or more.
 const (
-	slots       = 600
+	slots       = 400
 	minEpisodes = 8
 )
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/rng"
@@ -64,5 +65,21 @@ func TestBotsWhoseMemoryCannotBeSavedSaySo(t *testing.T) {
 	}
 	if err := b.UnmarshalBinary(make([]byte, 8)); err == nil {
 		t.Error("a memory was loaded into bots that cannot load one")
+	}
+}
+
+// A bot is made when its env first asks for it: of a population most are never dealt.
+func TestBotsAreMadeWhenTheyPlay(t *testing.T) {
+	g, made := stagHunt(t, nil), 0
+	b, err := rollout.BotsOf(func() (game.Bot, error) { made++; return game.NewBot(g, "ns") }, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made != 1 { // to see that it can be
+		t.Errorf("%d bots were made before anybody played, want 1", made)
+	}
+	e := envs(t, rollout.Config{Game: g, Envs: 6, Key: rng.New(1), Workers: 1})
+	if e.Collect(batch.New(e.Shape(8, 0)), [][]rollout.Player{{b, b, b, b}}); made != 6 {
+		t.Errorf("%d bots were made in 6 envs, want 6", made)
 	}
 }

@@ -129,7 +129,9 @@ func (a walk) add(n *now, w float32, dst *dist) {
 	}
 	best, next := 1<<30, 1<<30
 	for i, c := range spots {
-		switch r := n.rank(a.which, i, c); {
+		r := n.rank(a.which, i, c)
+		n.ranks[i] = r
+		switch {
 		case r < best:
 			best, next = r, best
 		case r > best && r < next:
@@ -142,7 +144,7 @@ func (a walk) add(n *now, w float32, dst *dist) {
 	there := false
 	n.mask = game.Mask{}
 	for i, c := range spots {
-		if n.rank(a.which, i, c) == best && n.field.Approach(a.thing, n.s, c, &n.mask) {
+		if n.ranks[i] == best && n.field.Approach(a.thing, n.s, c, &n.mask) {
 			there = true
 		}
 	}

@@ -36,6 +36,7 @@ type now struct {
 	p       *Player
 	scratch dist
 	spots   [maxSpots]int16
+	ranks   [maxSpots]int
 }
 
 // Player is a co-player made from a text, whose next action depends on the state alone.
@@ -184,22 +185,23 @@ func (b scripted) add(n *now, w float32, dst *dist) {
 
 // spread adds the uniform distribution over a mask; over what is legal if the mask is empty.
 func (n *now) spread(mask *game.Mask, w float32, dst *dist) {
+	legal := n.legal[:n.p.lang.Actions]
 	count := float32(0)
-	for k, ok := range mask {
-		if ok && n.legal[k] {
+	for k, ok := range legal {
+		if ok && mask[k] {
 			count++
 		}
 	}
 	if count == 0 {
 		mask = &n.legal
-		for _, ok := range mask {
+		for _, ok := range legal {
 			if ok {
 				count++
 			}
 		}
 	}
-	for k, ok := range mask {
-		if ok && n.legal[k] {
+	for k, ok := range legal {
+		if ok && mask[k] {
 			dst[k] += w / count
 		}
 	}

@@ -32,11 +32,20 @@ func TestTheStrangersPathIsTrue(t *testing.T) {
 	}
 }
 
-// paths are the parts of the section, and the function whose calls each leads through.
+// paths are the parts of the section. The first two lead through all calls of a function that is one screen, the
+// others from caller to called.
 var paths = []struct{ from, through string }{
 	{"From an observation to an action", "player.Act"},
 	{"From a window to new weights", "Mind.Learn"},
+	{"From `hop train` to the first window", ""},
+	{"From `hop audit` to a sentence", ""},
 }
+
+// mostStops is how many stops a path may have at most.
+const mostStops = 15
+
+// stop is one.
+var stop = regexp.MustCompile(`(?m)^\d+\. .*`)
 
 // quoted is a function's name: of a package, or of a type, with or without its package.
 var quoted = regexp.MustCompile("`((?:[a-z]+\\.)?[A-Za-z]+\\.[A-Za-z]+)`")
@@ -48,22 +57,38 @@ func lost(page string, all, hop declared) (faults []string) {
 		return []string{"docs/architecture.md has no section on a stranger's path"}
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
+	var walked []string
 	for i, p := range paths {
 		_, part, ok := strings.Cut(section, p.from)
 		if i+1 < len(paths) {
 			part, _, _ = strings.Cut(part, paths[i+1].from)
 		}
-		calls, bad := hop.calls(p.through)
-		if faults = append(faults, bad...); !ok || len(calls) < 2 {
-			faults = append(faults, fmt.Sprintf("there is no path %q through calls of %s", p.from, p.through))
+		if !ok {
+			faults = append(faults, fmt.Sprintf("there is no path %q", p.from))
 			continue
 		}
-		var names []string
+		if len(stop.FindAllString(part, -1)) > mostStops {
+			faults = append(faults, fmt.Sprintf("the path %q has more than %d stops", p.from, mostStops))
+		}
+		var names, stops []string
+		for _, line := range stop.FindAllString(part, -1) {
+			for _, q := range quoted.FindAllStringSubmatch(line, -1) {
+				stops = append(stops, q[1])
+			}
+		}
 		for _, q := range quoted.FindAllStringSubmatch(part, -1) {
 			if names = append(names, q[1]); !all.has(q[1]) {
 				faults = append(faults, fmt.Sprintf("the path names `%s`, and there is no such function", q[1]))
 			}
 		}
+		if p.through == "" {
+			faults = append(faults, all.strays(walked, stops)...)
+		}
+		if walked = append(walked, stops...); p.through == "" {
+			continue
+		}
+		calls, bad := hop.calls(p.through)
+		faults = append(faults, bad...)
 		at := 0
 		for _, call := range append([]string{p.through}, calls...) {
 			next := slices.IndexFunc(names[at:], func(n string) bool { return n == call || n == "hop."+call })
@@ -77,17 +102,73 @@ func lost(page string, all, hop declared) (faults []string) {
 	return faults
 }
 
+// strays lists what a path names that no function named before calls, here or in the paths before it, or only before
+// what the path named of it last.
+func (d *declared) strays(before, names []string) (faults []string) {
+	var on []*body
+	for i, name := range slices.Concat(before, names) {
+		words := strings.Split(name, ".")
+		of, last := words[len(words)-2], words[len(words)-1]
+		f := d.funcs[of+"."+last]
+		if f == nil || f.Recv != nil {
+			of = "" // a method, of any type
+		}
+		calls := func(b *body) bool { return b.reach(of, last) }
+		if i > len(before) && !slices.ContainsFunc(on, calls) {
+			faults = append(faults, fmt.Sprintf("the path names `%s`, which nothing named before it calls there", name))
+		}
+		for _, b := range d.bodies[words[len(words)-2]+"."+last] {
+			on = slices.Insert(on, 0, &body{b, token.NoPos})
+		}
+	}
+	return faults
+}
+
+// body is a function's, and how far a path has come in it.
+type body struct {
+	*ast.BlockStmt
+	at token.Pos
+}
+
+// reach goes on to the next call of a package's function, or of a method if no package is given, if there is one.
+func (b *body) reach(of, name string) (ok bool) {
+	ast.Inspect(b.BlockStmt, func(n ast.Node) bool {
+		call, _ := n.(*ast.CallExpr)
+		if ok || call == nil || call.Rparen <= b.at {
+			return !ok
+		}
+		fun := call.Fun
+		if typed, is := fun.(*ast.IndexExpr); is {
+			fun = typed.X
+		}
+		switch fun := fun.(type) {
+		case *ast.Ident:
+			ok = fun.Name == name && call.Lparen > b.at
+		case *ast.SelectorExpr:
+			x, _ := fun.X.(*ast.Ident)
+			ok = fun.Sel.Name == name && call.Lparen > b.at && (of == "" || x != nil && x.Name == of)
+		}
+		if ok {
+			b.at = call.Lparen
+		}
+		return !ok
+	})
+	return ok
+}
+
 // declared is what packages declare.
 type declared struct {
 	funcs  map[string]*ast.FuncDecl     // by name, by package and name, by type and name
 	types  map[string]map[string]string // of a struct's fields; the methods of an interface have the type ""
 	embeds map[string][]string
+	bodies map[string][]*ast.BlockStmt // of functions, by the names of funcs: packages have types of the same name
 }
 
 // add adds a file's.
 func (d *declared) add(f *ast.File) {
 	if d.funcs == nil {
 		d.funcs, d.types, d.embeds = map[string]*ast.FuncDecl{}, map[string]map[string]string{}, map[string][]string{}
+		d.bodies = map[string][]*ast.BlockStmt{}
 	}
 	for _, decl := range f.Decls {
 		switch decl := decl.(type) {
@@ -97,6 +178,9 @@ func (d *declared) add(f *ast.File) {
 				of = nameOf(decl.Recv.List[0].Type)
 			}
 			d.funcs[of+"."+decl.Name.Name] = decl
+			if decl.Body != nil {
+				d.bodies[of+"."+decl.Name.Name] = append(d.bodies[of+"."+decl.Name.Name], decl.Body)
+			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
 				if t, ok := spec.(*ast.TypeSpec); ok {
@@ -245,10 +329,20 @@ func (m *Mind) Learn() error {
 	m.search.Run()
 	return nil
 }
+func Main() { newSeat().Take() }
+func newSeat() *seat { return nil }
+type seat struct {}
+func (s *seat) Take() { s.Rise(); s.Sit(); hop.end() }
+func (s *seat) Sit() {}
+func (s *seat) Rise() {}
+func (w watcher) Act() {}
+func end() {}
 `
 
 const pathPage = "## A stranger's path\nFrom an observation to an action\n1. `hop.player.Act`\n2. `Inference.Infer`, `search.Run`\n" +
-	"3. `player.choose`\nFrom a window to new weights\n1. `Mind.Learn`\n2. `search.Run`\n3. `search.Run`\n## Next\n"
+	"3. `player.choose`\nFrom a window to new weights\n1. `Mind.Learn`\n2. `search.Run`\n3. `search.Run`\n" +
+	"From `hop train` to the first window\n1. `hop.Main`, `hop.newSeat`\n2. `seat.Take`: `seat.Rise`, `seat.Sit`, `hop.end`\n" +
+	"From `hop audit` to a sentence\n1. `hop.Main`\n2. `search.Run`\n## Next\n"
 
 func TestALostPathIsNoticed(t *testing.T) {
 	holds := func(page, code string) string {
@@ -273,6 +367,13 @@ func TestALostPathIsNoticed(t *testing.T) {
 		{"	p.search.Run()\n", "	p.seen++\n", "statement 2 of player.Act"},
 		{"	m.search.Run()\n", "	v := m.update()\n	m.search.Run()\n", "statement 2 of Mind.Learn"},
 		{"Learn()", "Study()", "no Mind.Learn"},
+		{"newSeat().Take()", "newSeat()", "names `seat.Take`, which"},
+		{"`hop.newSeat`", "`hop.newSeats`", "`hop.newSeats`, and there is no"},
+		{"`seat.Rise`, `seat.Sit`", "`seat.Sit`, `seat.Rise`", "names `seat.Rise`, which"},
+		{"hop.end()", "other.end()", "names `hop.end`, which"},
+		{"2. `search.Run`\n## Next", "2. `watcher.Act`\n## Next", "names `watcher.Act`, which"},
+		{"From `hop audit`", "Of `hop audit`", "no path \"From `hop audit`"},
+		{"2. `search.Run`\n## Next", strings.Repeat("2. x\n", 15) + "## Next", "more than 15 stops"},
 	} {
 		page, code := strings.Replace(pathPage, c.old, c.now, 1), strings.Replace(pathCode, c.old, c.now, 1)
 		if page == pathPage && code == pathCode {

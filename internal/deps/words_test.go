@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -30,7 +31,18 @@ type source struct {
 // eachFile visits the text files that nobody generated, but not in some folders.
 func eachFile(t *testing.T, visit func(s source)) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	list, err := sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		visit(s)
+	}
+}
+
+// sources reads and parses them, once for all tests.
+var sources = sync.OnceValues(func() (list []source, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -60,13 +72,11 @@ func eachFile(t *testing.T, visit func(s source)) {
 				return nil
 			}
 		}
-		visit(s)
+		list = append(list, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	return list, err
+})
 
 func TestDeclaredNames(t *testing.T) {
 	page, err := os.ReadFile(root + "/docs/architecture.md")

@@ -3,6 +3,8 @@ package mutants
 import (
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +87,27 @@ func TestFaultyRecordsAreRefused(t *testing.T) {
 		r := Record{Name: "a", File: "agent/ppo/ppo.go", Old: old}
 		if _, err := r.Patched(root); (err == nil) != (want == "once") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", old, err)
+		}
+	}
+}
+
+// Slips that the users' questions plant can be planted: docs/questions/slips.py does.
+func TestSlipsOfTheQuestionsApply(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs", "questions", "slips.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Parse(string(text), "slips.txt")
+	if err != nil || len(list) < 10 {
+		t.Fatal(len(list), err)
+	}
+	for _, r := range list {
+		if _, err := r.Patched(root); err != nil {
+			t.Error(err)
 		}
 	}
 }

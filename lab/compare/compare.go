@@ -7,13 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/lab/report"
+	"github.com/hop-marl/hop/lab/sweep/design"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/runlog"
@@ -22,8 +25,9 @@ import (
 
 // Config says what is compared.
 type Config struct {
-	Variants  []string     `yaml:"variants" doc:"presets or spec files; the first is the one that others are held against" unit:"PRESET|SPEC" flag:"-"`
-	Seeds     config.Seeds `yaml:"seeds" doc:"seeds of every variant, such as 1-5 or 1,4,9"`
+	Variants  []string     `yaml:"variants" doc:"runs, presets or spec files; the first is the one that others are held against" unit:"RUN|PRESET|SPEC" flag:"-"`
+	Seeds     config.Seeds `yaml:"seeds" doc:"seeds of every variant that is trained, such as 1-5 or 1,4,9; a run has its own"`
+	Vary      []string     `yaml:"vary" doc:"every preset or spec with each of these values, such as ppo.lr=1e-3,1e-2; repeatable, every combination" unit:"PATH=V,V" flag:"each"`
 	Set       []string     `yaml:"set" doc:"set a field of all variants, such as train.steps=200000; repeatable" unit:"PATH=VALUE" flag:"each"`
 	Out       string       `yaml:"out" doc:"folder of the comparison and of the runs it trains; the same folder goes on" flag:"file"`
 	Reuse     []string     `yaml:"reuse" doc:"folders in which finished runs are looked for too" flag:"each file"`
@@ -38,10 +42,13 @@ func Default() Config {
 
 // variant is a spec and where its runs are.
 type variant struct {
-	name string // what it is called: as its spec, or as its file where specs have the same name
-	spec spec.Spec
-	text []byte            // the resolved spec
-	runs map[uint64]string // finished, by seed
+	name   string // what it is called: as its spec, or as its file where specs have the same name
+	what   string // as it was named on the command line
+	varied string // what tells it from others of the same spec
+	made   bool   // it is a run's folder: its seeds are those found there
+	spec   spec.Spec
+	text   []byte            // the resolved spec
+	runs   map[uint64]string // finished, by seed
 }
 
 // Run trains what is missing, one variant after the other, and compares the final
@@ -59,7 +66,7 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 		if err := c.complete(ctx, l, v, x.Reused); err != nil {
 			return nil, lab.Stop(err, "everything is saved. Give the same command again to go on.")
 		}
-		for _, s := range c.Seeds {
+		for _, s := range slices.Sorted(maps.Keys(v.runs)) {
 			x.Dirs = append(x.Dirs, v.runs[s])
 		}
 		for dir := range x.Reused {
@@ -80,42 +87,142 @@ func Run(ctx context.Context, l *lab.Lab, c Config) (*report.Comparison, error) 
 
 // variants resolves the variants. They must play one game.
 func (c Config) variants(l *lab.Lab) ([]*variant, error) {
+	grid, err := c.grid()
+	if err != nil {
+		return nil, err
+	}
 	var list []*variant
 	for _, what := range c.Variants {
-		s, err := l.Reg.Load(what, c.Set)
-		if err != nil {
-			return nil, lab.Misused("%w", err)
-		}
-		if _, err := s.Resolve(); err != nil {
-			return nil, lab.Misused("%w", err)
-		}
-		text, err := s.YAML()
-		if err != nil {
-			return nil, err
-		}
-		name := s.Name
-		for i, v := range list {
-			if v.spec.Name != s.Name {
-				continue
+		if at, none := os.Stat(what); none == nil && at.IsDir() {
+			v, err := c.folder(l, what)
+			if err != nil {
+				return nil, err
 			}
-			name = file(what)
-			if v.name = file(c.Variants[i]); v.name == name {
-				return nil, lab.Misused("two variants are called %s; give one of them another name in its spec", name)
-			}
+			list = append(list, v)
+			continue
 		}
-		list = append(list, &variant{name: name, spec: s, text: text, runs: map[uint64]string{}})
-		if err := lab.SameGame(&list[0].spec, &s); err != nil {
+		for _, g := range grid {
+			v, err := c.specified(l, what, g)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+	}
+	for _, v := range list {
+		if err := lab.SameGame(&list[0].spec, &v.spec); err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return list, named(list)
+}
+
+// grid lists what --vary asks for; a single variant with nothing set if nothing is.
+func (c Config) grid() ([]design.Variant, error) {
+	var fields []design.Field
+	for _, vary := range c.Vary {
+		path, text, ok := strings.Cut(vary, "=")
+		if !ok || text == "" {
+			return nil, lab.Misused("--vary %s: want PATH=VALUE,VALUE, such as ppo.lr=1e-3,1e-2", vary)
+		}
+		fields = append(fields, design.Field{Path: path, Values: design.Split(text)})
+	}
+	return design.Grid(fields)
+}
+
+// specified is a preset or a spec file with what is set and varied.
+func (c Config) specified(l *lab.Lab, what string, g design.Variant) (*variant, error) {
+	sets := slices.Clone(c.Set)
+	for _, s := range g.Settings {
+		sets = append(sets, s.Path+"="+s.Value)
+	}
+	s, err := l.Reg.Load(what, sets)
+	if err != nil {
+		return nil, lab.Misused("%w", err)
+	}
+	if _, err := s.Resolve(); err != nil {
+		return nil, lab.Misused("%w", err)
+	}
+	text, err := s.YAML()
+	if err != nil {
+		return nil, err
+	}
+	v := &variant{name: s.Name, what: what, spec: s, text: text, runs: map[uint64]string{}}
+	if len(c.Vary) > 0 {
+		v.varied = " " + g.Name
+		v.name += v.varied
+	}
+	return v, nil
+}
+
+// folder is what was trained before, with those of its seeds that have a result.
+func (c Config) folder(l *lab.Lab, dir string) (*variant, error) {
+	if len(c.Set)+len(c.Vary) > 0 {
+		return nil, lab.Misused("%s is a run, which is compared as it was trained; --set and --vary are for presets and spec files", dir)
+	}
+	dirs, err := lab.Folders(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := &variant{name: filepath.Base(dir), what: dir, made: true, runs: map[uint64]string{}}
+	if v.spec, err = l.SpecOf(dir, nil); err != nil {
+		return nil, err
+	}
+	for _, seed := range dirs {
+		rec, err := runlog.Read(seed)
+		if err != nil {
+			return nil, err
+		}
+		if result, err := rec.Result(); err != nil {
+			return nil, err
+		} else if result == nil {
+			l.Say("%s is left out: its agents were not scored yet", seed)
+			continue
+		}
+		v.runs[rec.Env.Seed] = seed
+	}
+	if len(v.runs) == 0 {
+		return nil, lab.Misused("%s: no seed of it has a result yet; go on with hop train --resume %s", dir, dir)
+	}
+	return v, nil
+}
+
+// named gives variants of the same name that of their file, or else what was typed.
+func named(list []*variant) error {
+	longer := []func(v *variant) string{file, func(v *variant) string { return filepath.Clean(v.what) + v.varied }}
+	for k := 0; ; k++ {
+		count := map[string]int{}
+		for _, v := range list {
+			count[v.name]++
+		}
+		i := slices.IndexFunc(list, func(v *variant) bool { return count[v.name] > 1 })
+		switch {
+		case i < 0:
+			return nil
+		case k == len(longer):
+			return lab.Misused("two variants are called %s; give one of them another name in its spec", list[i].name)
+		}
+		for _, v := range list {
+			if count[v.name] > 1 {
+				v.name = longer[k](v)
+			}
+		}
+	}
 }
 
 // file is what a spec's file is called.
-func file(what string) string { return strings.TrimSuffix(filepath.Base(what), ".yaml") }
+func file(v *variant) string {
+	return strings.TrimSuffix(filepath.Base(v.what), ".yaml") + v.varied
+}
 
 // complete finds or trains the runs of all seeds.
 func (c Config) complete(ctx context.Context, l *lab.Lab, v *variant, reused map[string]bool) error {
+	if v.made {
+		for _, dir := range v.runs {
+			reused[dir] = true
+		}
+		return nil
+	}
 	stopped, err := c.search(l, v)
 	if err != nil {
 		return err

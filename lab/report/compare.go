@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
@@ -26,7 +28,8 @@ type Comparison struct {
 	Threshold float64     `json:"threshold"`
 	Variants  []*Compared `json:"variants"`
 	Improve   [][]Win     `json:"-"` // [x][y] does x do better than y?
-	Notes     []string    `json:"-"`
+	Notes     []string    `json:"-"` // what is missing or odd
+	noted     []string    // of them, those that no threshold is in
 	Command   string      `json:"-"`
 	refs      []plot.Ref
 	tau       []float64 // thresholds of the profiles
@@ -43,7 +46,8 @@ type Compared struct {
 	IQMCI   stats.Interval `json:"iqm_ci"`   // bootstrap
 	Diff    float64        `json:"diff"`     // mean less the first variant's
 	DiffCI  stats.Interval `json:"diff_ci"`  // Welch's
-	Reached int            `json:"reached"`  // seeds that came to the threshold
+	Reached int            `json:"reached"`  // seeds that rose to the threshold
+	Above   int            `json:"above"`    // seeds that were above it from their first point on
 	Steps   *float64       `json:"steps_to"` // env steps to it, median over seeds; nil: fewer than half got there
 	CPU     *float64       `json:"cpu_s_to"` // processor seconds to it
 
@@ -89,7 +93,7 @@ func Compare(reg *spec.Registry, list []Variant, threshold float64) (*Comparison
 		if err != nil {
 			return nil, err
 		}
-		c.Notes = append(c.Notes, g.Notes...)
+		c.noted = append(c.noted, g.Notes...)
 		x := &Compared{Name: v.Name, Number: i, group: g}
 		for k, r := range g.Runs {
 			if r.Result == nil {
@@ -98,29 +102,68 @@ func Compare(reg *spec.Registry, list []Variant, threshold float64) (*Comparison
 			x.Seeds = append(x.Seeds, SeedResult{r.Seed, v.Dirs[k], g.Mean(r), r.Step, r.Result.CPU, v.Reused[v.Dirs[k]]})
 		}
 		c.Variants = append(c.Variants, x)
-		switch {
-		case i == 0:
+		if i == 0 {
 			c.Label, c.refs = g.Label, g.refs
-		case g.Label != c.Label:
-			c.Notes = append(c.Notes, fmt.Sprintf("%s plays %s, the first variant %s: their returns cannot be compared.", v.Name, g.Label, c.Label))
+		}
+		if err := c.Variants[0].sameGame(x); err != nil {
+			return nil, err
 		}
 	}
 	if len(c.Variants) == 0 {
 		return nil, fmt.Errorf("report: nothing to compare")
 	}
+	c.noteSeeds()
 	c.score()
 	c.pace()
 	return c, nil
+}
+
+// sameGame refuses variants whose returns mean different things: no order of them would be true.
+func (x *Compared) sameGame(y *Compared) error {
+	differ := ""
+	if x.group.Label != y.group.Label {
+		differ = x.group.Label + " and " + y.group.Label
+	}
+	if v, w := x.group.Spec, y.group.Spec; v != nil && w != nil {
+		fields, err := v.GameDiffers(w)
+		if err != nil {
+			return err
+		}
+		differ = cmp.Or(fields, differ)
+	}
+	if differ == "" {
+		return nil
+	}
+	return fmt.Errorf("report: %s and %s play different games: %s; their returns cannot be compared", x.Name, y.Name, differ)
+}
+
+// noteSeeds names the seeds where variants do not have the same.
+func (c *Comparison) noteSeeds() {
+	var lists []string
+	for _, x := range c.Variants {
+		var seeds config.Seeds
+		for _, s := range x.Seeds {
+			seeds = append(seeds, s.Seed)
+		}
+		lists = append(lists, seeds.String())
+	}
+	if len(slices.Compact(slices.Clone(lists))) == 1 {
+		return
+	}
+	for i, x := range c.Variants {
+		lists[i] = x.Name + " has " + lists[i]
+	}
+	c.noted = append(c.noted, "Variants have different seeds: "+strings.Join(lists, "; ")+".")
 }
 
 // At returns the comparison with another threshold, of the same runs; NaN is as in Compare.
 // Nothing is read again.
 func (c *Comparison) At(threshold float64) *Comparison {
 	out := *c
-	out.Threshold, out.Notes, out.Variants = threshold, slices.Clone(c.Notes), nil
+	out.Threshold, out.Variants = threshold, nil
 	for _, x := range c.Variants {
 		y := *x
-		y.Reached = 0
+		y.Reached, y.Above = 0, 0
 		out.Variants = append(out.Variants, &y)
 	}
 	out.pace()
@@ -225,31 +268,54 @@ func (c *Comparison) pace() {
 		}
 		c.Threshold = low + 0.95*(best-low)
 	}
+	c.Notes = slices.Clone(c.noted)
 	for _, x := range c.Variants {
 		d := x.group.grid()
 		k := meanReturn
 		var steps, cpu []float64
 		for _, r := range x.group.Runs {
-			at := math.Inf(1)
 			rows := r.series[k]
-			for j, v := range d.curve(rows, few(true, rows)) {
-				if v >= c.Threshold {
-					at = d.xs()[j]
-					break
-				}
-			}
+			at := rise(d.xs(), d.curve(rows, few(true, rows)), c.Threshold)
 			steps = append(steps, at)
 			cpu = append(cpu, r.trainCPU()*at/float64(max(r.Step, 1)))
-			if !math.IsInf(at, 1) {
+			switch {
+			case math.IsNaN(at):
+				x.Above++
+			case !math.IsInf(at, 1):
 				x.Reached++
 			}
+		}
+		if x.Above > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s begins above a return of %.3f in %d of its %s: how fast that was learnt is not said.",
+				x.Name, c.Threshold, x.Above, plot.Count(len(x.Seeds), "seed")))
 		}
 		x.Steps, x.CPU = median(steps), median(cpu)
 	}
 }
 
-// median returns nil if it is not finite.
+// rise returns where a curve first comes to a level from below; infinity if it does not, and NaN
+// if it begins above it: then nothing is known of how it came there.
+func rise(xs, curve []float64, level float64) float64 {
+	began := false
+	for j, v := range curve {
+		switch {
+		case math.IsNaN(v):
+		case v >= level && !began:
+			return math.NaN()
+		case v >= level:
+			return xs[j]
+		default:
+			began = true
+		}
+	}
+	return math.Inf(1)
+}
+
+// median returns nil if it is not finite, as it is not where one of the list is not known.
 func median(list []float64) *float64 {
+	if slices.ContainsFunc(list, math.IsNaN) {
+		return nil
+	}
 	x := stats.Quantile(list, 0.5)
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -188,5 +189,58 @@ func TestAComparisonAtAnotherThresholdIsReadOnce(t *testing.T) {
 	}
 	if base.Variants[0].Reached != was {
 		t.Error("the first comparison has changed")
+	}
+}
+
+// A threshold is come to from below: a curve that begins above it says nothing of how fast that was.
+func TestHowFastIsSaidOnlyOfCurvesThatRise(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	xs := []float64{10, 20, 30, 40}
+	for _, c := range []struct {
+		name  string
+		curve []float64
+		want  float64
+	}{
+		{"rises", []float64{0, 1, 2, 3}, 30},
+		{"stays below", []float64{0, 1, 1, 1}, inf},
+		{"falls through", []float64{3, 2, 1, 0}, nan},
+		{"falls and rises again", []float64{3, 1, 2, 3}, nan},
+		{"is not known at first", []float64{nan, 1, 2, 3}, 30},
+	} {
+		if got := rise(xs, c.curve, 2); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("a curve that %s comes to 2 at %v, want %v", c.name, got, c.want)
+		}
+	}
+	c := compared(t, -9, map[string][]float64{"a": {1, 2}}, "a")
+	if x := c.Variants[0]; x.Reached != 0 || x.Above != 2 || x.Steps != nil ||
+		!strings.Contains(strings.Join(c.Notes, " "), "a begins above a return of -9.000 in 2 of its 2 seeds") {
+		t.Errorf("curves above a threshold: %d reached it, %d above, steps %v, notes %q", x.Reached, x.Above, x.Steps, c.Notes)
+	}
+	if again := c.At(99); len(again.Notes) > 0 {
+		t.Errorf("at another threshold the notes of the first one are still there: %q", again.Notes)
+	}
+}
+
+func TestUnequalSeedsAreNamed(t *testing.T) {
+	c := compared(t, math.NaN(), map[string][]float64{"a": {1, 2, 1}, "b": {2}}, "a", "b")
+	if len(c.Notes) == 0 || c.Notes[0] != "Variants have different seeds: a has 1-3; b has 1." {
+		t.Errorf("notes: %q", c.Notes)
+	}
+}
+
+func TestRunsOfDifferentGamesAreNotCompared(t *testing.T) {
+	list := rivals(t, map[string][]float64{"a": {1}, "b": {2}}, "a", "b")
+	name := filepath.Join(list[1].Dirs[0], "spec.yaml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), "stags: 1,", "stags: 1, stag_pays: 20,", 1))
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Compare(registry.New(), list, math.NaN())
+	if err == nil || !strings.Contains(err.Error(), "a and b play different games: game.stag_pays (10 and 20)") {
+		t.Errorf("payoffs differ: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func TestGradientsOfDiscreteGoals(t *testing.T) {
 		ws.draw(Weights{Mix: 0.5, Tau: tau}, &r)
 		copy(ws.g, ws.class.gumbel.Soft)
 		ws.blend(16)
-		return ws.losses(p, kl, 10)
+		return ws.losses(p, Weights{KL: kl}, 10)
 	}
 	nntest.Check(t, nntest.Model{
 		Params: []*nn.Params{p},

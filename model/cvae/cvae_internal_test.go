@@ -77,7 +77,11 @@ func order(n int) []int {
 // The whole chain, memory included, with the noise and the target of the decoder
 // held fixed. Half of the rows read the selected goal.
 func TestGradients(t *testing.T) {
-	const kl = 0.2
+	t.Run("kl", func(t *testing.T) { checkGradients(t, Weights{KL: 0.2}) })
+	t.Run("nce", func(t *testing.T) { checkGradients(t, Weights{KL: 1, Contrast: true}) })
+}
+
+func checkGradients(t *testing.T, w Weights) {
 	m, p, s := filled(t, 4, 2, 1, 3)
 	ws := m.Work(16)
 	ws.Load(s, order(4))
@@ -94,14 +98,14 @@ func TestGradients(t *testing.T) {
 		copy(ws.g, ws.Mu)
 		f32.MulAdd(ws.g, ws.q.Std, ws.q.Eps)
 		ws.blend(16)
-		return ws.losses(p, kl, 10)
+		return ws.losses(p, w, 10)
 	}
 	nntest.Check(t, nntest.Model{
 		Params: []*nn.Params{p},
 		Loss: func() float64 {
 			t := run()
 			p.ZeroGrad()
-			return t.Feature.Mean() + kl*t.KL.Mean()
+			return t.Feature.Mean() + w.KL*t.KL.Mean()
 		},
 		Grad: func() { run() },
 	})
@@ -123,7 +127,7 @@ func TestPaddingReachesNothing(t *testing.T) {
 		ws.p.Set(ws.pmu, ws.plv, ws.seq.T*ws.seq.N)
 		ws.q.Set(ws.Mu, ws.LogVar, ws.seq.T*ws.seq.N)
 		copy(ws.g, ws.Mu)
-		terms := ws.losses(p, 1, 10)
+		terms := ws.losses(p, Weights{KL: 1}, 10)
 		var mu []float32
 		for t := range 3 {
 			at := ws.Row(t, 0)

@@ -15,7 +15,8 @@ import (
 type LearnConfig struct {
 	LR      float64 `yaml:"lr" doc:"Adam's step size at the start; it falls along half a cosine to a tenth" range:"0<..1"`
 	Batch   int     `yaml:"batch" doc:"sequences of a gradient step" range:"1..65536"`
-	KL      float64 `yaml:"kl" doc:"weight of the KL term; that of discrete goals is always 1" range:"0<..100"`
+	Loss    string  `yaml:"loss" doc:"what draws the inferred goal to the subgoal's code: kl, OMG's divergence; nce, InfoNCE: among all rows of a shard it must name its own subgoal (continuous goals)" oneof:"kl|nce"`
+	KL      float64 `yaml:"kl" doc:"weight of the KL term; those of discrete goals and of nce are always 1" range:"0<..100"`
 	Mix     float64 `yaml:"mix" doc:"probability that the decoder reads the selected goal at the start; it falls to 0 at half of the steps" range:"0..1"`
 	MaxGrad float64 `yaml:"max_grad" doc:"largest norm of a gradient; 0: any" range:"0..1e9"`
 	Mixed   bool    `yaml:"mixed" doc:"batches of sequences of any length; false: of like length, less padding and several times as fast, but each batch is of agents that lived as long, and a bounded gradient weighs them wrongly"`
@@ -24,7 +25,7 @@ type LearnConfig struct {
 
 // DefaultLearn returns OMG's KL weight.
 func DefaultLearn() LearnConfig {
-	return LearnConfig{LR: 2e-3, Batch: 64, KL: 0.001, Mix: 1, MaxGrad: 1}
+	return LearnConfig{LR: 2e-3, Batch: 64, Loss: "kl", KL: 0.001, Mix: 1, MaxGrad: 1}
 }
 
 // Learner trains a model.
@@ -39,6 +40,9 @@ type Learner struct {
 func NewLearner(m *Model, p *nn.Params, cfg LearnConfig, longest, steps int, key rng.Key) (*Learner, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, err
+	}
+	if cfg.Loss != "kl" && m.Classes > 0 {
+		return nil, config.Bad("loss", cfg.Loss, "kl, because the VAE's goals are discrete")
 	}
 	var works []*Work
 	shards := cfg.Parts()
@@ -62,7 +66,7 @@ const tauStart, tauEnd = 1, 0.5
 // reads the selected goal.
 func (l *Learner) Weights(step int) Weights {
 	w := Weights{KL: l.cfg.KL, Mix: nn.Linear(l.cfg.Mix, 0, l.Total/2)(step), Tau: nn.Linear(tauStart, tauEnd, l.Total)(step)}
-	if l.Classes > 0 {
+	if w.Contrast = l.cfg.Loss == "nce"; w.Contrast || l.Classes > 0 {
 		w.KL = 1
 	}
 	return w

@@ -8,7 +8,7 @@ import (
 
 // seen returns a set of things as agent i sees it: what belongs to agents is
 // numbered from i on.
-func (in Input) seen(set uint32, i int) uint32 {
+func (in *Input) seen(set uint32, i int) uint32 {
 	if in.Owned == 0 || i == 0 {
 		return set
 	}
@@ -18,7 +18,7 @@ func (in Input) seen(set uint32, i int) uint32 {
 }
 
 // kind returns which kind of thing is kind e to agent i.
-func (in Input) kind(e, i int) int {
+func (in *Input) kind(e, i int) int {
 	if e < in.Owned {
 		return (e + i) % in.Owned
 	}
@@ -33,14 +33,14 @@ func (m *Model) patch(s *f32.Sparse, b *board, cell, i int, acts bool) {
 		width = m.site
 	}
 	y, x := cell/m.Width, cell%m.Width
-	off := 0
+	off, outside := 0, int32(m.things())
 	for dy := -1; dy <= 1; dy++ {
 		for dx := -1; dx <= 1; dx++ {
 			yy, xx := y+dy, x+dx
 			if yy < 0 || yy >= m.Height || xx < 0 || xx >= m.Width {
-				s.AppendEntry(int32(off+m.things()), 1)
-			} else {
-				m.place(s, b, yy*m.Width+xx, i, off, acts)
+				s.AppendEntry(int32(off)+outside, 1)
+			} else if c := yy*m.Width + xx; b.thing[c] != 0 || b.crowd[c] != 0 {
+				m.place(s, b, c, i, off, acts)
 			}
 			off += width
 		}

@@ -159,7 +159,7 @@ func (in Input) Len() int { return in.lastAt() + in.Last*in.Actions }
 
 func (in Input) cells() int   { return in.Height * in.Width }
 func (in Input) board() int   { return in.cells() * in.Planes }
-func (in Input) things() int  { return in.Planes - in.Agents }
+func (in *Input) things() int { return in.Planes - in.Agents }
 func (in Input) legalAt() int { return in.board() + in.Features }
 func (in Input) timeAt() int  { return in.legalAt() + in.Legal }
 func (in Input) lastAt() int  { return in.timeAt() + in.Time }

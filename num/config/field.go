@@ -177,19 +177,13 @@ func unlined(_ Lines, faults []*Fault) error {
 	return errors.Join(errs...)
 }
 
-// nearest suggests the field that path resembles, or the only one that ends like it.
+// nearest suggests the fields that path may have been meant for.
 func nearest(path string, v any) string {
-	var all, ends []string
+	var all []string
 	for _, f := range List(v) {
 		all = append(all, f.Path)
-		if strings.HasSuffix(f.Path, "."+path) {
-			ends = append(ends, f.Path)
-		}
 	}
-	if len(ends) == 1 {
-		return "; did you mean " + ends[0] + "?"
-	}
-	return suggest(path, all, "")
+	return Meant(path, all)
 }
 
 // unquote returns text that is quoted as in a spec without its quotes.

@@ -92,21 +92,22 @@ func forgetBias(dst []float32, _ []int, _ *rng.Rand) {
 }
 
 func dot(a, b []float64) float64 {
-	var s [4]float64 // four chains, so that additions overlap
-	n := len(a) &^ 3
-	for i := 0; i < n; i += 4 {
-		s[0] += a[i] * b[i]
-		s[1] += a[i+1] * b[i+1]
-		s[2] += a[i+2] * b[i+2]
-		s[3] += a[i+3] * b[i+3]
+	var s0, s1, s2, s3 float64 // four chains, so that additions overlap; not an array, which would be in memory
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		a, b = a[4:], b[4:]
 	}
-	for i := n; i < len(a); i++ {
-		s[0] += a[i] * b[i]
+	for i, x := range a {
+		s0 += x * b[i]
 	}
-	return s[0] + s[1] + (s[2] + s[3])
+	return s0 + s1 + (s2 + s3)
 }
 
 func axpy(dst []float64, alpha float64, x []float64) {
+	dst = dst[:len(x)]
 	for i, v := range x {
 		dst[i] += alpha * v
 	}

@@ -8,10 +8,11 @@ they meet the same machine. The time of the training is that of its loop (playin
 learning, checkpoints), without the start of Python and the scoring at the end, and
 without the start of Python here too.
 
-Other programs disturb the clock, and a training that waits for two workers more than a
-loop that waits for nobody. So processor time is compared as well: that of hop and its
-workers for a step, from a long and a short training, over that of the plain loop. Prints
-one JSON object with the median of both ratios.
+Other programs disturb the clock, and the environment's own speed changes by a tenth from run
+to run. So processor time is compared within a run: one worker plays an environment whose `step`
+and `reset` count what they take, and what hop and its worker take beside that is set against it,
+as the difference of a long and a short training. What the counting itself costs is seen in a
+plain loop, and taken off. Prints one JSON object with the medians.
 """
 
 from __future__ import annotations
@@ -71,46 +72,87 @@ def alone(name: str, steps: int, workers: int) -> tuple[float, float]:
     return max(t for t, _ in took), sum(c for _, c in took)
 
 
-def spent() -> float:
-    """The processor time of all processes that were waited for."""
-    times = os.times()
-    return times.children_user + times.children_system
-
-
-def trained(hop: str, name: str, steps: int, workers: int) -> tuple[float, int, float]:
-    """The seconds of a training's loop, its steps, and the processor time of all of it."""
-    folder, before = tempfile.mkdtemp(), spent()
-    try:
-        subprocess.run(
-            [
-                hop,
-                "train",
-                "ppo",
-                "--env",
-                name,
-                "--steps",
-                str(steps),
-                "--set",
-                f"game.workers={workers}",
-                "--set",
-                "eval.episodes=1",
-                "--out",
-                folder,
-                "--json",
-            ],
-            check=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        run = os.path.join(folder, "ppo-env-001", "seed-1")
-        with open(os.path.join(run, "env.json")) as f:
-            phases = json.load(f)["phases_s"]
-        with open(os.path.join(run, "result.json")) as f:
-            result = json.load(f)
-    finally:
-        shutil.rmtree(folder)
+def trained(hop: str, name: str, steps: int, workers: int, folder: str) -> tuple[float, int, float]:
+    """The seconds of a training's loop, its steps, and the processor time of hop and its workers."""
+    words = [hop, "train", "ppo", "--env", name, "--steps", str(steps), "--set", f"game.workers={workers}"]
+    words += ["--set", "eval.episodes=1", "--out", os.path.join(folder, "runs"), "--json"]
+    p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    said = p.stdout.read()
+    _, status, used = os.wait4(p.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(words)} failed")
+    run = os.path.join(json.loads(said)["run"], "seed-1")
+    with open(os.path.join(run, "env.json")) as f:
+        phases = json.load(f)["phases_s"]
+    with open(os.path.join(run, "result.json")) as f:
+        result = json.load(f)
     loop = sum(s for p, s in phases.items() if "/" not in p)
-    return loop, result["env_steps"], spent() - before
+    return loop, result["env_steps"], used.ru_utime + used.ru_stime
+
+
+# An environment that counts its own processor time; its process's is known when it ends.
+COUNTED = """
+import atexit, importlib, json, os, time
+
+own = {"own": 0.0, "steps": 0, "begun": None}
+function = getattr(importlib.import_module(MODULE), FUNCTION)
+
+def counted(call, step):
+    def timed(*args, **more):
+        if own["begun"] is None:
+            own["begun"] = time.process_time()
+        start = time.thread_time()
+        out = call(*args, **more)
+        own["own"] += time.thread_time() - start
+        own["steps"] += step
+        return out
+    return timed
+
+def make():
+    env = function()
+    env.step, env.reset = counted(env.step, 1), counted(env.reset, 0)
+    return env
+
+def end():
+    own["all"] = time.process_time()
+    with open(FILE, "a") as f:
+        f.write(json.dumps(own) + "\\n")
+
+atexit.register(end)
+"""
+
+
+def counted(folder: str) -> dict:
+    """What the environment of the last process counted."""
+    with open(os.path.join(folder, "counted")) as f:
+        return json.loads(f.read().splitlines()[-1])
+
+
+def counting(name: str, steps: int, folder: str) -> float:
+    """What counting costs a step, in seconds: what a plain loop takes beside the environment."""
+    loop = f"import train_env, multiprocessing as m, queue; train_env.plain({name!r}, {steps}, m.Barrier(1), queue.Queue(), 1)"
+    subprocess.run([sys.executable, "-c", loop], check=True)
+    own = counted(folder)
+    return (own["all"] - own["begun"] - own["own"]) / own["steps"]
+
+
+def inside(hop: str, env: str, steps: int) -> dict:
+    """Processor time of hop and its worker beside the environment's, over the environment's, in one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        module, function = env.split(":")
+        text = COUNTED.replace("MODULE", repr(module)).replace("FUNCTION", repr(function))
+        with open(os.path.join(folder, "counted_env.py"), "w") as f:
+            f.write(text.replace("FILE", repr(os.path.join(folder, "counted"))))
+        here = os.path.dirname(os.path.abspath(__file__))
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, here, os.environ.get("PYTHONPATH", "")])
+        seen = []
+        for many in (1, steps):
+            *_, cpu = trained(hop, "counted_env:make", many, 1, folder)
+            own = counted(folder)
+            seen.append((own["steps"], own["own"], own["all"] - own["begun"] - own["own"], cpu - own["all"]))
+        n, own, beside, work = (b - a for a, b in zip(*seen))
+        beside -= n * counting("counted_env:make", steps // 2, folder)
+        return {"env_us": own / n * 1e6, "worker_us": beside / n * 1e6, "hop_us": work / n * 1e6, "processor": 1 + (beside + work) / own}
 
 
 def main() -> None:
@@ -128,23 +170,14 @@ def main() -> None:
     args = parser.parse_args()
     rounds = []
     for _ in range(args.rounds):
-        _, few, little = trained(args.hop, args.env, 1, args.workers)
-        took, steps, cpu = trained(args.hop, args.env, args.steps, args.workers)
-        own, own_cpu = alone(args.env, steps, args.workers)
-        clock, work = took / own, (cpu - little) / (steps - few) / (own_cpu / steps)
-        rounds.append(
-            {"train_s": took, "alone_s": own, "clock": clock, "processor": work, "env_steps": steps}
-        )
-        print(
-            f"{took:.2f} s trained, {own:.2f} s alone: {clock:.3f}; processor time {work:.3f}",
-            file=sys.stderr,
-        )
-    medians = {k: statistics.median(r[k] for r in rounds) for k in ("clock", "processor")}
-    print(
-        json.dumps(
-            {"env": args.env, "workers": args.workers, **medians, "rounds": rounds}, indent=2
-        )
-    )
+        with tempfile.TemporaryDirectory() as folder:
+            took, steps, _ = trained(args.hop, args.env, args.steps, args.workers, folder)
+        own, _ = alone(args.env, steps, args.workers)
+        part = inside(args.hop, args.env, args.steps)
+        rounds.append({"train_s": took, "alone_s": own, "clock": took / own, "env_steps": steps, **part})
+        print(", ".join(f"{k} {v:.3f}" for k, v in rounds[-1].items()), file=sys.stderr)
+    medians = {k: statistics.median(r[k] for r in rounds) for k in rounds[0]}
+    print(json.dumps({"env": args.env, "workers": args.workers, **medians, "rounds": rounds}, indent=2))
 
 
 if __name__ == "__main__":

@@ -201,6 +201,7 @@ class Copy:
         self.shape, self.row, self.make = shape, row, make
         self.env: Any = None
         self.number = {a: s for s, a in enumerate(shape.agents)}
+        self.names = frozenset(shape.agents)
         self.alive: list[int] = []  # seats, in order
         self.named: set[int] = (
             set()
@@ -314,7 +315,7 @@ class Copy:
         for s in self.alive:
             a = agents[s]
             paid = rewards.get(a, 0.0)
-            row.reward[s] = paid if type(paid) is float else self._paid(a, paid)
+            row.reward[s] = paid if isinstance(paid, float) else self._paid(a, paid)  # NumPy's float64 is one
             if a in obs:
                 self._observe(s, obs[a], infos.get(a))
             end, cut = terminated.get(a, False), truncated.get(a, False)
@@ -344,7 +345,7 @@ class Copy:
     def _known(self, *given: Any) -> None:
         """Refuses names of agents that nobody knows."""
         for name, d in zip(("observations", "rewards", "terminations", "truncations", "infos"), given):
-            if d.keys() <= self.number.keys():
+            if self.names.issuperset(d):
                 continue
             if not self.shape.lenient:
                 more = sorted(map(str, d.keys() - self.number.keys()))

@@ -173,10 +173,12 @@ class Worker:
             op[marked] = 0
             for i, do in zip(marked.tolist(), what):
                 copy = copies[i]
-                at[:3] = (i + 1, copy.t + 1, copy.seed) if do == _STEP else (i + 1, 0, seed[i])
+                at[0] = i + 1
                 if do == _STEP:
+                    at[1], at[2] = copy.t + 1, copy.seed
                     copy.step()
                 else:
+                    at[1], at[2] = 0, seed[i]
                     copy.reset(int(seed[i]))
             at[0] = -at[0]  # done with it
 

@@ -4,6 +4,22 @@ import subprocess
 
 import pytest
 
+# Files whose tests take long and do not care who runs beside them: each may go to any process of
+# xdist. The tests of other files share what a fixture made, or count processes, and stay together.
+APART = {"test_bugs", "test_envs_for_real", "test_onnx", "test_player", "test_recorder"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Says to xdist (--dist loadgroup) which tests belong together."""
+    for item in items:
+        name = item.path.stem
+        if "plus" in item.fixturenames:
+            name = "plus"  # trained once
+        if name not in APART:
+            item.add_marker(pytest.mark.xdist_group(name))
+
+
 # hop+types in seconds, with everything that a frame can make of a board: turned views, co-players
 # without an order and walking distances around blocks.
 PLUS = """

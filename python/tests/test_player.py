@@ -204,8 +204,9 @@ def test_an_onnx_file_plays_as_its_agent(preset, tmp_path):
     other = json.loads(hop("adapt", net, "--vs", "ns,nh,random", *few, cwd=tmp_path))
     assert abs(one["score"] - other["score"]) < 0.15, (one["score"], other["score"])
     assert abs(one["score"] - one["random"]) < 3  # it has a score at all
-    table = json.loads(hop("strangers", "score", net, *SCORE, cwd=tmp_path))
-    assert table["strangers"]["n"] == 3
+    if preset == "ppo-4x4":  # which remembers nothing: the other has said that it can
+        table = json.loads(hop("strangers", "score", net, *SCORE, cwd=tmp_path))
+        assert table["strangers"]["n"] == 3
 
 
 def test_an_onnx_file_that_does_not_fit(tmp_path, plus):

@@ -275,6 +275,9 @@ def test_an_environment_that_hangs_can_be_left(tmp_path):
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )
+    until = time.time() + 60
+    while len(children(p.pid)) < 2 and time.time() < until:
+        time.sleep(0.05)
     time.sleep(4)
     mine = children(p.pid)
     assert p.poll() is None and len(mine) == 2

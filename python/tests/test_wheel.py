@@ -61,7 +61,9 @@ def build(out, *only):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel of this system, built once for all tests."""
+    """The wheel of this system: that of the folder HOP_WHEELS if it is of this tree, else built once for all tests."""
+    for path in pathlib.Path(os.environ.get("HOP_WHEELS", "nowhere")).glob(f"hop_marl-{version()}-*.whl"):
+        return path
     out = tmp_path_factory.mktemp("wheels")
     said = build(out, f"{SYSTEM}-{MACHINE}")
     (path,) = out.iterdir()
@@ -277,3 +279,37 @@ assert [p for p in mine if os.path.isfile(os.path.join(p, b._NAME))], b._folders
     command = [python, "-c", code]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def release(out, *more):
+    """Runs python/release of this system."""
+    command = [sys.executable, str(TOOL.parent / "release"), "--out", str(out), "--only", f"{SYSTEM}-{MACHINE}", *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_release_is_whole(tmp_path, wheel):
+    """Sums, wheel, archive, bill of materials and notes; what is unpacked runs and says its version."""
+    done = release(tmp_path / "made")
+    assert done.returncode == 0, done.stderr
+    made = {p.name: p for p in (tmp_path / "made").iterdir()}
+    sums = dict(reversed(line.split("  ")) for line in made["SHA256SUMS"].read_text().splitlines())
+    assert set(sums) == set(made) - {"SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256(made[name].read_bytes()).hexdigest() == digest
+    assert made[wheel.name].read_bytes() == wheel.read_bytes()
+    name = f"hop-{version()}-{SYSTEM}-{MACHINE}"
+    bill = json.loads(made[name + ".cdx.json"].read_text())
+    assert bill["bomFormat"] == "CycloneDX" and any("kong" in c["name"] for c in bill["components"])
+    (packed,) = [p for p in made.values() if p.name in (name + ".tar.gz", name + ".zip")]
+    shutil.unpack_archive(packed, tmp_path / "unpacked")
+    said = subprocess.run([tmp_path / "unpacked" / name / "hop", "version"], capture_output=True, text=True, check=True, env={}).stdout
+    assert version() in said
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"} <= {p.name for p in (tmp_path / "unpacked" / name).iterdir()}
+
+
+def test_versions_agree():
+    """The number stands in _version.py; the citation and the newest part of the changelog have the same."""
+    number = tool().released()
+    assert f"\nversion: {number}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert text.split("\n## ")[1].split()[0] == number

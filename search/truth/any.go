@@ -88,7 +88,13 @@ func (a *anyGame) Legal(env int, slot int32, place int) uint32 {
 	return set
 }
 
-// key is a hash of what the planning agent sees: all of the state, in our games.
+// past is a state in which bots look back further than agents see, such as grim.
+type past interface {
+	Times(s game.Seat, action int32) int // how often a seat has played an action
+}
+
+// key is a hash of what the planning agent sees, and of what bots look back to: all of the
+// state, in our games.
 func (a *anyGame) key(env int, slot int32) uint64 {
 	seat := a.envs[env].seats[0]
 	a.slots[slot].Observe(seat, a.obs)
@@ -97,6 +103,14 @@ func (a *anyGame) key(env int, slot int32) uint64 {
 		if x != 0 {
 			h = (h ^ uint64(i)<<32 ^ uint64(math.Float32bits(x))) * 0x9e3779b97f4a7c15
 			h ^= h >> 29
+		}
+	}
+	if p, ok := a.slots[slot].(past); ok {
+		for s := range a.joint {
+			for k := range a.mask {
+				h = (h ^ uint64(p.Times(game.Seat(s), int32(k)))) * 0x9e3779b97f4a7c15
+				h ^= h >> 29
+			}
 		}
 	}
 	return h | 1

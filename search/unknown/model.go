@@ -2,6 +2,7 @@ package unknown
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
@@ -45,7 +46,39 @@ type model struct {
 	others  float64 // the same, of whoever it is compared with
 	weight  float64
 	probs   [game.MaxActions]float32
-	spots   [64]int16
+	view
+}
+
+// view is what a state shows to all who look at it.
+type view struct {
+	st    script.State
+	field script.Field // nil: there is no board
+	cells [grid.MaxSeats]int16
+	spots [maxSpots]int16
+	shown []shown // [things]
+}
+
+// shown is a thing, as the seat sees it that looked last.
+type shown struct {
+	spots []int16
+	near  [grid.MaxSeats]int16 // how near each seat is to the nearest of them
+}
+
+// maxSpots bounds the places of one thing that are looked at.
+const maxSpots = 64
+
+// set takes the state that what follows looks at.
+func (m *model) set(st game.State) {
+	m.st = st.(script.State)
+	if m.field, _ = st.(script.Field); m.field == nil {
+		return
+	}
+	for o := range m.lang.Seats {
+		m.cells[o] = m.field.Place(game.Seat(o))
+	}
+	for t := range m.shown {
+		m.shown[t].spots = m.shown[t].spots[:0]
+	}
 }
 
 // step is one that a co-player made.
@@ -62,7 +95,10 @@ type situation struct {
 }
 
 func newModel(l *script.Language, things int, texts []string, others, actions int) (*model, error) {
-	m := &model{lang: l, things: things, actions: actions}
+	m := &model{lang: l, things: things, actions: actions, view: view{shown: make([]shown, things)}}
+	for t := range m.shown {
+		m.shown[t].spots = make([]int16, 0, maxSpots)
+	}
 	for _, text := range texts[:min(len(texts), maxHabits)] {
 		p, err := l.Parse(text)
 		if err != nil {
@@ -94,9 +130,9 @@ func (m *model) holdable() int {
 	return 1 + clocks + 3 + (far + 1) + grid.MaxSeats + m.things*2*(far+2)
 }
 
-// look says what holds for a seat: the clock, how the last episode went, who is how near to it, how
-// near it and others are to each thing, how many are left and, without a board, what was played last.
-func (m *model) look(st game.State, s, me game.Seat, last int) (x situation) {
+// look says what holds for a seat in the state that was set: the clock, how the last episode went, who is how near to
+// it, how near it and others are to each thing, how many are left and, without a board, what was played last.
+func (m *model) look(s, me game.Seat, last int) (x situation) {
 	at := 0
 	add := func(of, value int) {
 		x.on[x.n] = uint8(at + value)
@@ -104,42 +140,54 @@ func (m *model) look(st game.State, s, me game.Seat, last int) (x situation) {
 		at += of
 	}
 	add(1, 0)
-	add(clocks, min(st.(script.State).Time(), clocks-1))
+	add(clocks, min(m.st.Time(), clocks-1))
 	add(3, last)
 	if m.things == 0 {
-		played := st.(script.State)
-		add((m.actions+1)*(m.actions+1), int(played.Played(s)+1)*(m.actions+1)+int(played.Played(me)+1))
+		add((m.actions+1)*(m.actions+1), int(m.st.Played(s)+1)*(m.actions+1)+int(m.st.Played(me)+1))
 		return x
 	}
-	f := st.(script.Field)
-	here := f.Place(s)
 	near, left := int16(far), 0
-	for o := range game.Seat(m.lang.Seats) {
-		if cell := f.Place(o); o != s && cell != grid.None {
-			near = min(near, f.Steps(here, cell))
+	for o, cell := range m.cells[:m.lang.Seats] {
+		if game.Seat(o) != s && cell != grid.None {
+			near = min(near, m.field.Steps(m.cells[s], cell))
 			left++
 		}
 	}
 	add(far+1, int(near))
 	add(grid.MaxSeats, left)
 	for t := range m.things {
-		own, crowd := int16(far), int16(far)
-		n := f.Spots(t, s, m.spots[:])
-		for _, spot := range m.spots[:n] {
-			own = min(own, f.Steps(here, spot))
-			for o := range game.Seat(m.lang.Seats) {
-				if cell := f.Place(o); o != s && cell != grid.None {
-					crowd = min(crowd, f.Steps(cell, spot))
-				}
-			}
-		}
-		if n == 0 {
-			own, crowd = far+1, far+1
-		}
+		own, crowd := m.approach(t, s)
 		add(far+2, int(own))
 		add(far+2, int(crowd))
 	}
 	return x
+}
+
+// approach returns how near a seat is to a thing, and how near the nearest other is; far+1: there is none. Seats
+// that see the same spots share what it takes to find out.
+func (m *model) approach(t int, s game.Seat) (own, crowd int16) {
+	spots, seen := m.spots[:m.field.Spots(t, s, m.spots[:])], &m.shown[t]
+	if len(spots) == 0 {
+		return far + 1, far + 1
+	}
+	if !slices.Equal(spots, seen.spots) {
+		seen.spots = append(seen.spots[:0], spots...)
+		for o, cell := range m.cells[:m.lang.Seats] {
+			seen.near[o] = far
+			for _, spot := range spots {
+				if cell != grid.None {
+					seen.near[o] = min(seen.near[o], m.field.Steps(cell, spot))
+				}
+			}
+		}
+	}
+	crowd = far
+	for o, d := range seen.near[:m.lang.Seats] {
+		if game.Seat(o) != s {
+			crowd = min(crowd, d)
+		}
+	}
+	return seen.near[s], crowd
 }
 
 // weigh writes how likely each habit is for a co-player in a situation.
@@ -186,9 +234,9 @@ func (m *model) shares(x *situation, who int) (all [maxHabits]float32, sum float
 	of := m.factors[who]
 	all = of[x.on[0]]
 	for _, k := range x.on[1:x.n] {
-		f := &of[k]
-		for w := range all {
-			all[w] *= f[w]
+		f := of[k][:len(m.habits)]
+		for w, x := range f {
+			all[w] *= x
 		}
 	}
 	for _, x := range all[:len(m.habits)] {
@@ -197,20 +245,21 @@ func (m *model) shares(x *situation, who int) (all [maxHabits]float32, sum float
 	return all, sum
 }
 
-// draw lets a co-player act: a habit is drawn, and follows its own probabilities.
-func (m *model) draw(st game.State, s, me game.Seat, who, last int, r *rng.Rand) int32 {
-	x := m.look(st, s, me, last)
+// draw lets a co-player act in the state that was set: a habit is drawn, and follows its own probabilities.
+func (m *model) draw(s, me game.Seat, who, last int, r *rng.Rand) int32 {
+	x := m.look(s, me, last)
 	all, sum := m.shares(&x, who)
 	at := 0
 	for u := r.Float32()*sum - all[0]; u >= 0 && at < len(m.habits)-1; u -= all[at] {
 		at++
 	}
-	return m.habits[at].Act(st, s, r)
+	return m.habits[at].Act(m.st, s, r)
 }
 
 // predict writes the probabilities that draw draws by.
 func (m *model) predict(st game.State, s, me game.Seat, who, last int, dst []float64) {
-	x := m.look(st, s, me, last)
+	m.set(st)
+	x := m.look(s, me, last)
 	all, sum := m.shares(&x, who)
 	for w, p := range m.habits {
 		p.Probs(st, s, m.probs[:m.actions])
@@ -222,7 +271,8 @@ func (m *model) predict(st game.State, s, me game.Seat, who, last int, dst []flo
 
 // see takes in what a co-player did, and how likely somebody else had held that.
 func (m *model) see(st game.State, s, me game.Seat, who, last int, action int32, held float64) {
-	at := step{who: uint8(who), on: m.look(st, s, me, last)}
+	m.set(st)
+	at := step{who: uint8(who), on: m.look(s, me, last)}
 	var shares [maxHabits]float32
 	m.weigh(&at.on, who, &shares)
 	likely := 0.

@@ -320,6 +320,7 @@ func (l *life) play(own agent.ID, act int32, s, future int, salt uint64) float64
 		if act == game.NoAction {
 			act = l.script[s].Act(l.sim, me, &l.r)
 		}
+		l.set(l.sim)
 		for b, seat := range l.seat {
 			switch {
 			case !l.sim.Alive(seat):
@@ -327,7 +328,7 @@ func (l *life) play(own agent.ID, act int32, s, future int, salt uint64) float64
 			case agent.ID(b) == own:
 				l.joint[seat] = act
 			default:
-				l.joint[seat] = l.draw(l.sim, seat, me, other(b, own), l.last, &l.r)
+				l.joint[seat] = l.draw(seat, me, other(b, own), l.last, &l.r)
 			}
 		}
 		l.sim.Step(l.joint, l.rewards, &l.r)

@@ -9,8 +9,10 @@ import (
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/game/tag"
@@ -286,6 +288,78 @@ func TestEveryLanguageHasAPlan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Seats that look at one state in turn see what each sees by its definition, though they share what it takes.
+func TestSeatsSeeWhatIsThere(t *testing.T) {
+	walled := staghunt.Default()
+	walled.Size, walled.Blocks = 8, 5
+	for name, g := range map[string]game.Game{"hunt": hunt(), "walls": made(staghunt.New(walled)), "coin": made(coin.New(coin.Default())),
+		"tag": made(tag.New(tag.Default()))} {
+		p, _ := play(t, g, "random", 4, rng.New(1), nil)
+		m, st, r := p.lives[0].model, g.New(), rng.New(5).Rand()
+		legal, rewards := make([]bool, m.actions), make([]float32, m.lang.Seats)
+		acts := make([]int32, m.lang.Seats)
+		for range 40 {
+			for st.Reset(&r); !st.Over(); st.Step(acts, rewards, &r) {
+				m.set(st)
+				for s := range game.Seat(m.lang.Seats) {
+					if acts[s] = game.NoAction; !st.Alive(s) {
+						continue
+					}
+					if got, want := m.look(s, 0, 1), seen(m, st, s); got != want {
+						t.Fatalf("%s: seat %d sees %v, %v is there", name, s, got, want)
+					}
+					st.Legal(s, legal)
+					acts[s] = game.Uniform(legal, &r)
+				}
+			}
+		}
+	}
+}
+
+// seen is look by its definition, on a board.
+func seen(m *model, st game.State, s game.Seat) (x situation) {
+	f, none := st.(script.Field), int16(far+1)
+	nearest := func(to int16, o game.Seat, n int16) int16 {
+		if at := f.Place(o); at != grid.None {
+			return min(n, f.Steps(at, to))
+		}
+		return n
+	}
+	near, left := int16(far), 0
+	var own, crowd [4]int16
+	for thing := range m.things {
+		var spots [64]int16
+		own[thing], crowd[thing] = none, none
+		if n := f.Spots(thing, s, spots[:]); n > 0 {
+			own[thing], crowd[thing] = far, far
+			for _, spot := range spots[:n] {
+				for o := range game.Seat(m.lang.Seats) {
+					if o == s {
+						own[thing] = nearest(spot, o, own[thing])
+					} else {
+						crowd[thing] = nearest(spot, o, crowd[thing])
+					}
+				}
+			}
+		}
+	}
+	for o := range game.Seat(m.lang.Seats) {
+		if o != s && f.Place(o) != grid.None {
+			near, left = nearest(f.Place(s), o, near), left+1
+		}
+	}
+	at := 0
+	for _, v := range [][2]int{{1, 0}, {clocks, min(f.Time(), clocks-1)}, {3, 1}, {far + 1, int(near)}, {grid.MaxSeats, left}} {
+		x.on[x.n], x.n, at = uint8(at+v[1]), x.n+1, at+v[0]
+	}
+	for thing := range m.things {
+		for _, v := range []int16{own[thing], crowd[thing]} {
+			x.on[x.n], x.n, at = uint8(at+int(v)), x.n+1, at+far+2
+		}
+	}
+	return x
 }
 
 // A plan takes no memory.

@@ -1,11 +1,13 @@
 package games
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/lab/play"
 )
 
 // worker plays the copies lo to hi. The first one works for whoever asks; the others
@@ -188,4 +190,30 @@ func (s *Server) load(state []byte) error {
 		s.workers[0].film(nil, nil)
 	}
 	return nil
+}
+
+// film keeps the slot of copy 0 for pictures: an episode's first, if nothing was played.
+func (w *worker) film(actions []int32, rewards []float32) {
+	st := w.live.State(0)
+	if actions == nil {
+		w.rec.Drop()
+		w.rec.Start(st, "", w.names, play.Info{})
+		return
+	}
+	w.rec.Add(st, play.Info{Actions: actions, Rewards: rewards})
+}
+
+// render returns the picture of copy 0 that hop play shows: as text, or as pixels.
+func (s *Server) render(mode string) (any, error) {
+	if s.rec == nil || len(s.rec.Frames()) == 0 {
+		return nil, errors.New("there is nothing to draw: make the env with a render_mode, and reset it first")
+	}
+	switch mode {
+	case "ansi":
+		return map[string]any{"text": s.rec.Last().Text()}, nil
+	case "rgb_array":
+		pixels, wide, high, err := play.Pixels(s.rec.Last())
+		return map[string]any{"pixels": pixels, "width": wide, "height": high}, err
+	}
+	return nil, fmt.Errorf("mode is %q, want ansi or rgb_array", mode)
 }

@@ -37,7 +37,7 @@ type place struct {
 	page    bool
 }
 
-// nowhere are folders of a run in which there are no runs.
+// nowhere are folders of a run in which there are no runs; elsewhere such a name means nothing.
 var nowhere = map[string]bool{"checkpoints": true, "report": true, "compare": true}
 
 // Sweep is a folder in which hop sweep works.
@@ -74,7 +74,7 @@ func find(folder int, root string) (list []*place, sweeps []Sweep, notes []strin
 				if _, ok := runlog.SeedOf(name); ok && hasRun(filepath.Join(dir, name)) {
 					p.seeds = append(p.seeds, filepath.Join(dir, name))
 					p.names = append(p.names, p.name+"/"+name)
-				} else if !strings.HasPrefix(name, ".") && !nowhere[name] {
+				} else if !strings.HasPrefix(name, ".") {
 					below = append(below, name)
 				}
 			case name == "group.json":
@@ -103,6 +103,9 @@ func find(folder int, root string) (list []*place, sweeps []Sweep, notes []strin
 			if g != nil {
 				p.planned, p.preset = g.Seeds, g.Preset
 			}
+		}
+		if itself || group || len(p.seeds) > 0 {
+			below = slices.DeleteFunc(below, func(name string) bool { return nowhere[name] })
 		}
 		switch {
 		case itself:

@@ -47,6 +47,8 @@ const metricsAt = 4
 type about struct {
 	steps int64
 	game  string
+	all   map[string]string // every field by its path
+	sum   [32]byte          // of the spec
 }
 
 // sample is how far a run was at a moment.
@@ -130,6 +132,7 @@ func (k *known) read(s *Shelf, specs *sync.Mutex, now [len(looked)]mark) {
 	specs.Unlock()
 	if !ok {
 		a = aboutSpec(rec.Spec)
+		a.sum = sum
 		specs.Lock()
 		s.specs[sum] = a
 		specs.Unlock()
@@ -185,7 +188,11 @@ func aboutSpec(text []byte) about {
 		} `yaml:"train"`
 	}
 	_ = yaml.Unmarshal(text, &spec) // a number of something else stays 0
-	a := about{steps: max(spec.Train.Steps, 0)}
+	a := about{steps: max(spec.Train.Steps, 0), all: map[string]string{}}
+	var all yaml.Node
+	if yaml.Unmarshal(text, &all) == nil {
+		settings(&all, "", a.all)
+	}
 	var g struct {
 		Name string `yaml:"name"`
 	}

@@ -79,28 +79,31 @@ type Seed struct {
 
 // Training is a row of the list: a folder of seeds, or a run by itself.
 type Training struct {
-	Name     string          `json:"run"`
-	Title    string          `json:"title"` // its path below the served folder
-	Preset   string          `json:"preset"`
-	Game     string          `json:"game"`
-	State    string          `json:"state"`
-	Why      string          `json:"why,omitempty"`
-	Seeds    []*Seed         `json:"seeds"`
-	Step     int64           `json:"step"` // over all seeds
-	Steps    int64           `json:"steps"`
-	Left     *float64        `json:"left"`
-	Mean     *float64        `json:"mean"` // over the seeds that were scored
-	CI       *stats.Interval `json:"ci"`   // Student's, over those seeds; nil: fewer than two
-	Scored   int             `json:"scored"`
-	Findings []Finding       `json:"findings"`
-	Worst    string          `json:"worst,omitempty"` // status of the worst finding
-	Started  string          `json:"started"`
-	Last     time.Time       `json:"last"`
-	Tags     []string        `json:"tags"`
-	Note     string          `json:"note"`
-	Page     bool            `json:"page"` // it has a report.html
-	Sealed   bool            `json:"sealed"`
-	Loose    string          `json:"loose,omitempty"`
+	Name     string            `json:"run"`
+	Title    string            `json:"title"` // its path below the served folder
+	Preset   string            `json:"preset"`
+	Game     string            `json:"game"`
+	State    string            `json:"state"`
+	Why      string            `json:"why,omitempty"`
+	Seeds    []*Seed           `json:"seeds"`
+	Step     int64             `json:"step"` // over all seeds
+	Steps    int64             `json:"steps"`
+	Left     *float64          `json:"left"`
+	Mean     *float64          `json:"mean"` // over the seeds that were scored
+	CI       *stats.Interval   `json:"ci"`   // Student's, over those seeds; nil: fewer than two
+	Scored   int               `json:"scored"`
+	Findings []Finding         `json:"findings"`
+	Worst    string            `json:"worst,omitempty"` // status of the worst finding
+	Started  string            `json:"started"`
+	Last     time.Time         `json:"last"`
+	Tags     []string          `json:"tags"`
+	Note     string            `json:"note"`
+	Settings map[string]string `json:"settings"` // those in which it differs from others of its preset
+	Wall     float64           `json:"wall"`     // seconds of the clock, of its longest seed
+	Build    string            `json:"build,omitempty"`
+	Page     bool              `json:"page"` // it has a report.html
+	Sealed   bool              `json:"sealed"`
+	Loose    string            `json:"loose,omitempty"`
 }
 
 // Row is a training with when it last changed.
@@ -272,11 +275,14 @@ func (s *Shelf) look() {
 	}
 	s.readAll(found)
 	rows := make([]Row, 0, len(found))
+	var specs []about
 	for _, p := range found {
 		if t := s.training(p); t != nil {
 			rows = append(rows, Row{Training: t})
+			specs = append(specs, s.spec(p))
 		}
 	}
+	tellApart(rows, specs)
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.Name, b.Name))
 	})
@@ -372,9 +378,20 @@ func (s *Shelf) forget(found []*place) {
 	}
 }
 
+// spec is what is known of the spec of a training's seeds, which is one.
+func (s *Shelf) spec(p *place) about {
+	for _, dir := range p.seeds {
+		if k := s.known[dir]; k.is && len(k.about.all) > 0 {
+			return k.about
+		}
+	}
+	return about{}
+}
+
 // training puts a row together from its seeds; nil if there is no run yet.
 func (s *Shelf) training(p *place) *Training {
-	t := &Training{Name: p.name, Title: p.title, Why: p.why, Page: p.page, Findings: []Finding{}, Tags: []string{}}
+	t := &Training{Name: p.name, Title: p.title, Why: p.why, Page: p.page, Findings: []Finding{}, Tags: []string{},
+		Settings: map[string]string{}}
 	var means []float64
 	states := map[string]int{}
 	left, known := 0., true
@@ -405,6 +422,7 @@ func (s *Shelf) training(p *place) *Training {
 		if r.Mean != nil {
 			means = append(means, *r.Mean)
 		}
+		t.Wall, t.Build = max(t.Wall, r.Wall), cmp.Or(t.Build, r.Build)
 		if r.Last.After(t.Last) {
 			t.Last = r.Last
 		}

@@ -419,3 +419,26 @@ func TestSealedIsOnlyWhatHasSeals(t *testing.T) {
 		t.Errorf("a run without seals: %+v %+v", row.Training, row.Seeds[0])
 	}
 }
+
+// Runs below a folder called compare are runs; in a run's own folder that is one of figures.
+func TestEveryRunIsFoundAndToldApart(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"compare/a": spec, "compare/b": strings.Replace(spec, "1000", "2000\n    list: [1, 2]", 1), "a/compare/no": spec, "a": spec,
+	} {
+		r, err := runlog.Create(filepath.Join(root, filepath.FromSlash(name), "seed-1"), []byte(text), runlog.Info{Preset: "ppo", Seed: 1})
+		must(t, err)
+		finish(t, r, Done, 1)
+	}
+	l := open(t, root).Now()
+	if len(l.Rows) != 3 {
+		t.Errorf("%d runs are found, want 3", len(l.Rows))
+	}
+	for name, want := range map[string]string{
+		"0:compare/a": "map[train.steps:1000]", "0:compare/b": "map[train.list:[1, 2] train.steps:2000]", "0:a": "map[train.steps:1000]",
+	} {
+		if got := fmt.Sprint(rowOf(t, l, name).Settings); got != want {
+			t.Errorf("%s differs in %s, want %s", name, got, want)
+		}
+	}
+}

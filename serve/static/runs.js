@@ -22,16 +22,35 @@ function matches(r) {
   if (view.states.size && !view.states.has(r.state)) return false;
   for (const t of view.tags) if (!r.tags.includes(t)) return false;
   if (!view.q) return true;
-  const text = [r.title, r.preset, r.game, r.note, r.state, ...r.tags].join(' ').toLowerCase();
-  return view.q.toLowerCase().split(/\s+/).every((w) => text.includes(w));
+  const text = [r.title, r.preset, r.game, r.note, r.state, ...r.tags, ...settings(r)].join(' ').toLowerCase();
+  return view.q.toLowerCase().split(/\s+/).every((w) => text.includes(w) || holds(r, w));
 }
+
+/** the settings in which a run differs from others of its preset, as texts. */
+const settings = (r) => Object.entries(r.settings).map(([path, value]) => path + '=' + value);
+
+/** whether a word such as lr<0.01 or steps>=2e4 is true of a run's settings or its score. */
+function holds(r, word) {
+  const m = /^([\w.]+)(<=|>=|<|>|=)(.+)$/.exec(word);
+  if (!m) return false;
+  const [, name, sign, text] = m;
+  const found = name === 'score' ? [r.mean] : Object.entries(r.settings).filter(([path]) => ('.' + path.toLowerCase()).endsWith('.' + name)).map(([, value]) => value);
+  return found.some((value) => {
+    const x = Number(value), y = Number(text);
+    if (value === null || Number.isNaN(x) || Number.isNaN(y)) return sign === '=' && String(value).toLowerCase() === text;
+    return { '<': x < y, '>': x > y, '<=': x <= y, '>=': x >= y, '=': x === y }[sign];
+  });
+}
+
+const natural = new Intl.Collator('en', { numeric: true }); // 2 before 10
 
 function choose() {
   const f = sorts[view.sort] ?? sorts.started;
   const dir = view.up ? 1 : -1;
   shown = [...rows.values()].filter(matches).sort((a, b) => {
     const x = f(a), y = f(b);
-    return (x < y ? -dir : x > y ? dir : 0) || (a.run < b.run ? -1 : 1);
+    const order = typeof x === 'string' ? natural.compare(x, y) : x - y;
+    return order * dir || natural.compare(a.run, b.run);
   });
 }
 
@@ -41,6 +60,7 @@ const cells = {
   run: (r) => [
     make('a', { href: '/curves?run=' + encodeURIComponent(r.run).replaceAll('%2F', '/').replaceAll('%3A', ':') }, r.title), ' ',
     r.preset && make('small', { className: 'faint' }, r.preset + (r.game ? ' · ' + r.game : '')),
+    settings(r).flatMap((text) => [' ', make('span', { className: 'chip' }, text)]),
   ],
   state: (r) => stateOf(r, r.seeds),
   seeds: (r) => [make('button', {
@@ -116,7 +136,7 @@ function refresh(tr, r) {
   tr.classList.toggle('picked-row', picked.has(r.run));
   for (const [name, f] of Object.entries(cells)) {
     const td = tr.cells_[name];
-    const key = name + JSON.stringify([r[name], r.state, r.why, r.loose, r.sealed, r.step, r.left, r.tags, r.note, r.ci, r.scored, r.seeds.map((s) => [s.state, s.silent]), picked.has(r.run), open.has(r.run), editing === r.run, r.seeds.length]);
+    const key = name + JSON.stringify([r[name], r.state, r.why, r.loose, r.sealed, r.step, r.left, r.tags, r.note, r.ci, r.scored, r.settings, r.seeds.map((s) => [s.state, s.silent]), picked.has(r.run), open.has(r.run), editing === r.run, r.seeds.length]);
     if (td.key_ === key) continue;
     if (td.contains(document.activeElement) && document.activeElement !== td && name !== 'tags' && name !== 'seeds' && name !== 'pick') { if (name === 'findings') continue; }
     const parts = f(r);

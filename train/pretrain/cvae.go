@@ -19,13 +19,13 @@ import (
 type CVAEConfig struct {
 	Model    cvae.Config      `yaml:"model"`
 	Learn    cvae.LearnConfig `yaml:"learn"`
-	Selector string           `yaml:"selector" doc:"which of the states an agent reached next was its subgoal: the one of the highest or of the lowest value" oneof:"optimistic|conservative"`
+	Selector string           `yaml:"selector" doc:"which of the states an agent reached next was its subgoal: the one of the highest or of the lowest value; all of them, in no order; or all up to its end, the sooner the more" oneof:"optimistic|conservative|set|trajectory"`
 	Horizon  int              `yaml:"horizon" doc:"how many states ahead a subgoal lies at most" unit:"steps" range:"1..1000"`
 	Value    string           `yaml:"value" doc:"what a state is worth to the selector: returns: what the agent did earn from there on; learnt: what a network expects of any agent there" oneof:"returns|learnt"`
 	ValueNet cvae.ValueConfig `yaml:"value_net"`
 	Gamma    float64          `yaml:"gamma" doc:"discount of the return that serves as a state's value" range:"0<..1"`
 	Epochs   int              `yaml:"epochs" doc:"times the sequences are gone through at most" range:"1..10000"`
-	Patience int              `yaml:"patience" doc:"stop after so many epochs without a better held-out KL; 0: never" range:"0.."`
+	Patience int              `yaml:"patience" doc:"stop after so many epochs without a better held-out KL, or InfoNCE; 0: never" range:"0.."`
 	Gate     int              `yaml:"gate" doc:"score g as a planner with this gate would use it: neutral, zeros, unless the agent is within so many cells of something it could want; -1: always inferred" unit:"cells" range:"-1..1000"`
 }
 
@@ -141,11 +141,12 @@ func (c *CVAE) subgoals(i int) {
 		}
 		mu, logvar = append(mu, ws.Mu[:n]...), append(logvar, ws.LogVar[:n]...)
 	})
+	s.Mu, s.LogVar = make([]float32, s.Rows()*dim), make([]float32, s.Rows()*dim)
+	value := func(row int) float32 { return c.Values.Of[i][row] }
 	for k := range s.Len() {
 		for row := s.Lo[k]; row < s.Lo[k+1]; row++ {
-			goal := c.Pick(row, s.Lo[k+1], c.Values.Of[i])
-			s.Mu = append(s.Mu, mu[goal*dim:(goal+1)*dim]...)
-			s.LogVar = append(s.LogVar, logvar[goal*dim:(goal+1)*dim]...)
+			at := row * dim
+			cvae.Selector(c.Config.Selector).Goal(s.Mu[at:at+dim], s.LogVar[at:at+dim], row, s.Lo[k+1], c.Config.Horizon, value, mu, logvar)
 		}
 	}
 }
@@ -174,7 +175,7 @@ func (c *CVAE) pass(step func(rows int) error) ([]agent.Stat, error) {
 		sum = sum.Plus(t)
 	}
 	rows := c.Seqs[0].Rows()
-	return []agent.Stat{{Name: "feature", Value: sum.Feature.Mean(), N: rows}, {Name: "kl", Value: sum.KL.Mean(), N: rows},
+	return []agent.Stat{{Name: "feature", Value: sum.Feature.Mean(), N: rows}, {Name: c.Config.Learn.Loss, Value: sum.KL.Mean(), N: rows},
 		{Name: "mix", Value: c.Learner.Weights(c.Learner.Steps()).Mix, N: rows}}, nil
 }
 
@@ -204,7 +205,7 @@ func (c *CVAE) Goals(part int, do func(row int, mu, logvar []float32)) {
 	}
 }
 
-// Held returns the KL between what is inferred and the subgoal's code, and how far
+// Held returns the loss of Learn.Loss last: the KL between what is inferred and the subgoal's code, and how far
 // their means are apart beside how far those of chance are.
 func (c *CVAE) Held(part int) []agent.Stat {
 	m, s := c.Learner.Model, c.Seqs[part]
@@ -213,7 +214,10 @@ func (c *CVAE) Held(part int) []agent.Stat {
 	for i, v := range s.Mu {
 		mean[i%m.Dim] += float64(v) / float64(s.Rows())
 	}
+	means, logvars := make([]float32, len(s.Mu)), make([]float32, len(s.Mu))
 	c.Goals(part, func(row int, mu, logvar []float32) {
+		copy(means[row*m.Dim:], mu)
+		copy(logvars[row*m.Dim:], logvar)
 		if m.Classes > 0 {
 			kl += m.KL(mu, s.Mu[row*m.Dim:(row+1)*m.Dim])
 		}
@@ -227,13 +231,17 @@ func (c *CVAE) Held(part int) []agent.Stat {
 			spread += (pm - mean[d]) * (pm - mean[d])
 		}
 	})
-	return []agent.Stat{{Name: "explained", Value: 1 - square/spread, N: s.Rows()}, {Name: "kl", Value: kl / float64(s.Rows()), N: s.Rows()}}
+	stats := []agent.Stat{{Name: "explained", Value: 1 - square/spread, N: s.Rows()}, {Name: "kl", Value: kl / float64(s.Rows()), N: s.Rows()}}
+	if c.Config.Learn.Loss == "nce" {
+		stats = append(stats, agent.Stat{Name: "nce", Value: m.Contrast(means, logvars, s.Mu), N: s.Rows()})
+	}
+	return stats
 }
 
 // held scores the weights on the sequences to choose by.
 func (c *CVAE) held(string) ([]agent.Stat, float64, error) {
 	terms := c.Held(1)
-	return terms, terms[1].Value, nil
+	return terms, terms[len(terms)-1].Value, nil
 }
 
 // Values are what the selector goes by: a number for every row of every part.

@@ -57,9 +57,11 @@ var fromSearch = spec.Audit{Windows: 6, Envs: 8, Update: func(params any, o *ref
 	return nil
 }, Amplify: brief}
 
-// brief makes lifetimes short in an audit, so that some are over while it watches.
+// brief makes lifetimes short in an audit, so that some are over while it watches. It leaves
+// rewards as they are: what a tree earns is held against what the rules pay.
 func brief(params any) {
 	c := params.(*hop.Config)
+	c.Rank = 0
 	c.Goals.Life = min(c.Goals.Life, 2)
 }
 
@@ -225,6 +227,11 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	if s.Train.Warm.Windows > 0 && !c.Watches() {
 		return config.Bad("train.warm.windows", s.Train.Warm.Windows,
 			"0, because own is ppo and only agents that learn from a search can learn by watching")
+	}
+	if n := s.Train.Recorded.Windows; n > 0 && c.Goals.Kind == "context" {
+		return config.Bad("train.recorded.windows", n, "0, because goals.kind is context, which is read while playing and not from records")
+	} else if c.MOA.Recorded > 0 && n == 0 {
+		return config.Bad("moa.recorded", c.MOA.Recorded, "0, because train.recorded.windows is 0 and nothing is recorded")
 	}
 	if len(s.Train.Stages) > 0 && c.Search.Dynamics == "world" {
 		return config.Bad("train.stages", len(s.Train.Stages), "none, because search.dynamics is world and the model knows the rules of one game")

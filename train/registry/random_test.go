@@ -71,7 +71,11 @@ func TestSpecsThatFailedOnce(t *testing.T) {
 		"past selves twice in a population": {"train.standins.who=[past, ns, past]", "train.standins.share=1", "train.save=1"},
 		"stages with a planner":             {"mind=hop", "search.sims=4", "train.stages=[{at: 20, set: [game.hares=1]}]"},
 		"no row of a learner's own":         {"train.team=[ns, nh, ns, nh]"},
-		"convolutions":                      {"actor.net=conv", "actor.frame=board", "train.brains=[0, 0, 0, 0]"},
+		"a script that looks back further than agents see": {"game.name=matrix", "game.matrix=pd", "game.rounds=4", "mind=hop",
+			"actor.frame=board", "train.window=4", "train.steps=25", "goals.doubt=false", "moa.frame=board", "moa.hidden=[6, 5]",
+			"search.kind=onestep", "search.trees=3", "search.unvisited=node", "search.act=q", "moa.passes=0", "leaf.kind=scripts",
+			"leaf.partners=[tft, random]", "leaf.scripts=[grim]", "leaf.repeat=2"},
+		"convolutions": {"actor.net=conv", "actor.frame=board", "train.brains=[0, 0, 0, 0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := []string{"game.size=4", "train.envs=3", "train.window=9", "train.steps=200", "actor.hidden=[6]", "ppo.epochs=1"}

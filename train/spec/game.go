@@ -3,6 +3,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -227,4 +228,21 @@ func (g *Game) decode(n *yaml.Node) error {
 	lines, faults := config.Decode(rest, g.params, "game")
 	g.lines = lines
 	return join(faults)
+}
+
+// GameDiffers says in what the games of two specs differ, such as "game.size (4 and 8)"; "" if in
+// nothing: only then do their returns mean the same.
+func (s *Spec) GameDiffers(t *Spec) (string, error) {
+	x, err := s.Game.Map()
+	y, none := t.Game.Map()
+	if err := errors.Join(err, none); err != nil {
+		return "", err
+	}
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if fmt.Sprint(x[name]) != fmt.Sprint(y[name]) {
+			differ = append(differ, fmt.Sprintf("game.%s (%v and %v)", name, x[name], y[name]))
+		}
+	}
+	return strings.Join(differ, ", "), nil
 }

@@ -275,21 +275,13 @@ func setStage(list *prepare.List, path, value string) error {
 	return nil
 }
 
-// noField says that there is no such field, and which may have been meant: the only
-// one that ends like it, or one whose name is near.
+// noField says that there is no such field, and which may have been meant.
 func noField(path string, list []config.Info) error {
-	var names, ends []string
+	var names []string
 	for _, f := range list {
 		names = append(names, f.Path)
-		if strings.HasSuffix(f.Path, "."+path) {
-			ends = append(ends, f.Path)
-		}
 	}
-	hint := meant(path, names)
-	if len(ends) == 1 {
-		hint = "; did you mean " + ends[0] + "?"
-	}
-	return fmt.Errorf("%s is not a field, want one of `hop list fields`%s", path, hint)
+	return fmt.Errorf("%s is not a field, want one of `hop list fields`%s", path, config.Meant(path, names))
 }
 
 // blocks names the spec's own blocks.

@@ -224,7 +224,7 @@ func loss32(m Model, a array) (faults []string) {
 		}
 		try("")
 	}
-	for _, i := range pick(a.g, 6, a.name) {
+	for _, i := range pick(a.g, 4, a.name) {
 		clear(dir)
 		dir[i] = 1
 		try(fmt.Sprintf("[%d]", i))
