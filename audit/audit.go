@@ -109,13 +109,9 @@ func sized(s spec.Spec) spec.Spec {
 	return s
 }
 
-// atSize plays one window with as many envs as the run has, and holds it against the rules and what the first mind makes of it
-// against its definition, in minibatches as full as they are.
-func atSize(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
-	f := check.Finding{
-		Step: 4, Check: "the same at its own size", Module: "ppo", Unit: "findings",
-		Says: fmt.Sprintf("With %d envs a window is what the rules give, and what is learnt from it what the definition gives.", s.Train.Envs),
-	}
+// oneWindow plays one window of a spec that is not quite the audited one, and holds it against the rules and what the first mind
+// makes of it against its definition. in says in which respect it is not.
+func oneWindow(ctx context.Context, s spec.Spec, opt Options, in string, f check.Finding) (check.Finding, error) {
 	u, err := newSession(s, opt.Seeds[0], opt, true, nil)
 	if err != nil {
 		return f, err
@@ -129,12 +125,38 @@ func atSize(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error
 	if u.broke != nil {
 		found = append(found, u.broken(nil))
 	}
+	name, rows := f.Check, f.Rows
 	for _, g := range found {
-		if f.Rows += g.Rows; g.Status >= check.Suspect && g.Status > f.Status {
-			rows := f.Rows
+		if rows += g.Rows; g.Status >= check.Suspect && g.Status > f.Status {
 			f = g
-			f.Check, f.Rows = "the same at its own size", rows
-			f.Says = fmt.Sprintf("With %d envs: %s", s.Train.Envs, g.Says)
+			f.Says = in + ": " + g.Says
+		}
+	}
+	f.Check, f.Rows = name, rows
+	return f, nil
+}
+
+// atSize plays one window with as many envs as the run has.
+func atSize(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
+	in := fmt.Sprintf("With %d envs", s.Train.Envs)
+	return oneWindow(ctx, s, opt, in, check.Finding{
+		Step: 4, Check: "the same at its own size", Module: "ppo", Unit: "findings",
+		Says: in + " a window is what the rules give, and what is learnt from it what the definition gives.",
+	})
+}
+
+// stopsEarly plays windows whose passes over the rows end once the policy has moved so far (nats), whatever the spec says.
+func stopsEarly(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
+	f := check.Finding{
+		Step: 4, Check: "passes end when the policy has moved far", Module: "ppo", Unit: "findings",
+		Says: "With ppo.target_kl a window's passes end after the one in which the policy has moved further than that.",
+	}
+	s.Train.Envs, s.PPO.Epochs = min(s.Train.Envs, 8), max(s.PPO.Epochs, 6)
+	for _, far := range []float64{1e-9, 1e-4, 3e-4, 1e-3, 3e-3} {
+		s.PPO.TargetKL = far
+		var err error
+		if f, err = oneWindow(ctx, s, opt, fmt.Sprintf("With ppo.target_kl=%g", far), f); err != nil || f.Status >= check.Suspect {
+			return f, err
 		}
 	}
 	return f, nil
@@ -189,14 +211,25 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	seen, more := []check.Finding{}, [4][]check.Finding{}
-	asked := []func(context.Context) error{func(context.Context) error {
+	seen, more := []check.Finding{}, [5][]check.Finding{}
+	asked := []func(context.Context) error{func(ctx context.Context) error {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
 			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
 		seen = slices.Concat(seen, opt.Game, first.findings(), first.plansInPlay())
-		return nil
+		scored, err := first.scored(ctx)
+		if err != nil || first.spec.Opaque {
+			return err
+		}
+		guards, err := first.drilled(ctx)
+		seen = append(append(seen, scored...), guards)
+		if err == nil && first.hop != nil && first.hop.Models.VAE != "" {
+			var codes check.Finding
+			codes, err = first.coded(ctx)
+			seen = append(seen, codes)
+		}
+		return err
 	}}
 	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {
 		asked = append(asked, func(ctx context.Context) error {
@@ -209,6 +242,9 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
 		ask(1, func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
 		ask(2, func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
+		if first.hop == nil && first.taps[0].params != nil && !s.Imagine.On && len(s.Kinds) == 0 {
+			ask(4, func(ctx context.Context) (check.Finding, error) { return stopsEarly(ctx, s, opt) })
+		}
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
@@ -218,7 +254,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if err := cores.All(ctx, asked...); err != nil {
 		return nil, err
 	}
-	r.Add(slices.Concat(seen, more[0], more[1], more[2], more[3])...)
+	r.Add(slices.Concat(seen, more[0], more[1], more[2], more[4], more[3])...)
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
 }
@@ -342,6 +378,9 @@ func newSession(s spec.Spec, seed uint64, opt Options, closely bool, from *check
 		u.replay.Book, u.unruled = s.Game.Rules(u.spec)
 		for a := range u.spec.Seats {
 			u.replay.Learns = append(u.replay.Learns, u.learner(a))
+		}
+		if u.replay.Placed, err = checks.NewPlaced(parts.Game, s.Train, parts.Key, u.trial()); err != nil {
+			return nil, err
 		}
 		u.deeds = make([]record.Deed, u.spec.Seats*s.Train.Window*s.Train.Envs)
 		before := parts.Watch

@@ -47,6 +47,7 @@ func Run(ctx context.Context, reg *spec.Registry, dir string, opt Options) (*Res
 	s := rec.spec
 	s.Train.Stages, s.Train.Switch = nil, nil
 	s.Train.Warm.Windows = 0
+	s.Imagine.Refresh = 1 // what agents made of a window is known up to its first round
 	s.Train.Save = max(s.Train.Steps, 1)
 	f, err := safetensors.Parse(rec.last.Body)
 	if err != nil {

@@ -114,7 +114,11 @@ func (u *session) rewarded() check.Finding {
 			"was not asked: the policy is saturated, in %d of %d rows no other action is played.", value, f.Rows, f.Rows-free, f.Rows)
 	}
 	wrong := func(good, of int) bool { return of >= probe.Rows && 4*good < of }
+	proven := !slices.ContainsFunc(u.taps, func(t *tap) bool { return t.src.Sound() && t.src.Rise.Trials > 0 && !t.update.Proven() })
 	switch {
+	case proven && (wrong(value, f.Rows) || wrong(prob, free)): // a step among many that look alike, or passes that overshoot
+		f.Status, f.Says = check.NotAsked, fmt.Sprintf("Raising the reward of a step makes its state worth more in %d of %d trials and its "+
+			"action likelier in %d of %d, which says nothing here: whole updates are what their definition gives.", value, f.Rows, prob, free)
 	case wrong(value, f.Rows):
 		f.Accuse(check.Fault, 1-float64(value)/float64(f.Rows), fmt.Sprintf("Raising the reward of a step makes its state worth less, in %d "+
 			"of %d trials.", f.Rows-value, f.Rows), "the value's loss and its returns")

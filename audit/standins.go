@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
@@ -112,8 +113,12 @@ func (u *session) standIns() check.Finding {
 		Step: 3, Check: "stand-ins play as often as the spec says", Module: "rollout", Unit: "share of places", Rows: u.places,
 	}
 	most := (learners - 1) / learners
-	want := c.Alike*most + (1-c.Alike)*c.Share
-	spread := c.Alike*most*most + (1-c.Alike)*(c.Share*c.Share+c.Share*(1-c.Share)/learners) - want*want // of one dealing's share
+	one := c.Share // of a place, alone: no audit gets as far as there are earlier selves to meet
+	if past := slices.Index(c.Who, "past"); past >= 0 {
+		one *= 1 - 1/float64(max(len(u.replay.Placed.Who), 1))
+	}
+	want := c.Alike*most + (1-c.Alike)*one
+	spread := c.Alike*most*most + (1-c.Alike)*(one*one+one*(1-one)/learners) - want*want // of one dealing's share
 	share := float64(u.taken) / float64(max(u.places, 1))
 	f.Effect = share
 	f.Says = fmt.Sprintf("Stand-ins took %.0f %% of the places, the spec says %.0f %%.", 100*share, 100*want)
@@ -122,7 +127,7 @@ func (u *session) standIns() check.Finding {
 	}
 	dealings := float64(u.places) / learners / float64(u.trial())
 	far := math.Abs(share-want) * math.Sqrt(dealings/max(spread, 1e-9))
-	never := u.taken == 0 && dealings*math.Log((1-min(c.Alike, 0.999))*math.Pow(1-min(c.Share, 0.999), learners)) < math.Log(1e-9)
+	never := u.taken == 0 && dealings*math.Log((1-min(c.Alike, 0.999))*math.Pow(1-min(one, 0.999), learners)) < math.Log(1e-9)
 	if f.Saw(share, want, "share of learners' places that were taken"); never || c.Teams == 0 && c.ShareEnd < 0 && far > 6 {
 		f.Accuse(check.Fault, share,
 			fmt.Sprintf("Stand-ins took %.0f %% of %d learners' places, the spec says %.0f %%.", 100*share, u.places, 100*want),

@@ -72,6 +72,8 @@ type held struct {
 	change reference.Change
 	heads  map[string]reference.Change
 	slip   *imaginationSlip
+
+	unsteady bool // weights that only rounding moved come as far apart
 }
 
 // score is what was reported about a window, and what it is.
@@ -214,9 +216,9 @@ func (d *Imagination) hold(ro *batch.Rollout, before, after *safetensors.File, s
 	d.held = append(d.held, h)
 	update := d.update
 	d.wait.Go(func() { // beside the run, which goes on
-		h.compare(was.Net, now.Net, func(sl reference.WorldSlip) reference.Net {
+		h.compare(was.Net, now.Net, func(sl reference.WorldSlip, shaken uint64) reference.Net {
 			m := was.Clone()
-			m.Transitions, m.Seen, m.Slip = now.Transitions, now.Seen, sl
+			m.Transitions, m.Seen, m.Slip, m.Shaken = now.Transitions, now.Seen, sl, shaken
 			m.Update(update, s.trusted)
 			return m.Net
 		}, imaginationSlips(was))
@@ -224,9 +226,9 @@ func (d *Imagination) hold(ro *batch.Rollout, before, after *safetensors.File, s
 }
 
 // compare compares how was became now with how learning makes it, and tries slips
-// where they differ.
-func (h *held) compare(was, now reference.Net, learn func(reference.WorldSlip) reference.Net, list []imaginationSlip) {
-	want := learn(reference.WorldSlip{})
+// where they differ by more than rounding explains.
+func (h *held) compare(was, now reference.Net, learn func(sl reference.WorldSlip, shaken uint64) reference.Net, list []imaginationSlip) {
+	want := learn(reference.WorldSlip{}, 0)
 	h.change = was.Compare(now, want)
 	for _, name := range heads {
 		if part := headOf(was, name); len(part) > 0 {
@@ -236,9 +238,21 @@ func (h *held) compare(was, now reference.Net, learn func(reference.WorldSlip) r
 	if h.change.Same() {
 		return
 	}
+	var chance reference.Change
+	for i := range uint64(shakes) {
+		by := learn(reference.WorldSlip{}, i+1)
+		if c := was.Compare(now, by); c.Same() {
+			h.change = c
+			return
+		}
+		chance.Widen(was.Compare(by, want))
+	}
+	if h.unsteady = h.change.Within(chance); h.unsteady {
+		return
+	}
 	odd := h.odd()
 	for _, sl := range list {
-		if sl.fits(odd, len(h.heads)) && was.Compare(now, learn(sl.WorldSlip)).Same() {
+		if sl.fits(odd, len(h.heads)) && was.Compare(now, learn(sl.WorldSlip, 0)).Same() {
 			h.slip = &sl
 			return
 		}

@@ -136,7 +136,7 @@ func (d *Imagination) sayUpdates() check.Finding {
 		least = min(least, h.change.Cosine)
 		f.Saw(h.change.Cosine, 1, "window %d: cosine of the change with its definition", h.window)
 		f.Saw(h.change.Length, 1, "window %d: length of the change over that", h.window)
-		if odd == nil && !h.change.Same() {
+		if odd == nil && !h.change.Same() && !h.unsteady {
 			odd = h
 		}
 	}

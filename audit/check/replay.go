@@ -44,8 +44,9 @@ type Replay struct {
 	recorded bool
 	raw      *batch.Rollout // the window as it was played; nil: not known
 	windows  int
-	Shown    bool   // bots are being shown: what they play counts as the agents' own
-	Learns   []bool // [A] whose own policy is a mind's: others in its place are stand-ins
+	Shown    bool    // bots are being shown: what they play counts as the agents' own
+	Learns   []bool  // [A] whose own policy is a mind's: others in its place are stand-ins
+	Placed   *Placed // if not nil, who acts is held against who is due
 	// Book, if not nil, is the rules written down a second time: the first steps
 	// are held against them too.
 	Book *rules.Book
@@ -101,6 +102,9 @@ func NewReplay(g game.Game, key rng.Key, envs int) *Replay {
 // changed later, or carried over from the window before, the buffers'.
 func (r *Replay) Window(ro, raw *batch.Rollout, deed func(a agent.ID, t, n int) record.Deed) {
 	r.recorded, r.raw = deed != nil, raw
+	if r.Placed != nil {
+		r.Placed.Shown, r.Placed.Steps = r.Shown, r.Steps
+	}
 	defer func() { r.windows++ }()
 	if deed == nil {
 		deed = func(agent.ID, int, int) record.Deed { return record.Deed{} }
@@ -119,23 +123,33 @@ func (r *Replay) Window(ro, raw *batch.Rollout, deed func(a agent.ID, t, n int) 
 	}
 }
 
-// begin deals seats and starts an episode.
-func (r *Replay) begin(e *replayEnv) {
+// sit deals the seats of an episode.
+func (e *replayEnv) sit(fixed bool) {
 	for i := range e.seat {
 		e.seat[i] = i
 	}
-	for i := len(e.seat) - 1; i > 0 && !r.spec.Fixed; i-- { // Fisher and Yates, as rng promises
-		j := e.deal.IntN(i + 1)
-		e.seat[i], e.seat[j] = e.seat[j], e.seat[i]
+	if !fixed {
+		shuffle(e.seat, &e.deal)
 	}
+}
+
+// fresh is an episode of so many agents that has just begun.
+func fresh(agents int) Ended {
+	e := Ended{Return: make([]float64, agents), Life: make([]int, agents), Goal: make([]int, agents)}
+	for a := range e.Goal {
+		e.Goal[a] = game.NoGoal
+	}
+	return e
+}
+
+// begin deals seats and starts an episode.
+func (r *Replay) begin(e *replayEnv) {
+	e.sit(r.spec.Fixed)
 	for a, s := range e.seat {
 		r.dealt[a][s]++
 		e.acted[a] = false
 	}
-	e.now = Ended{Return: make([]float64, len(e.seat)), Life: make([]int, len(e.seat)), Goal: make([]int, len(e.seat))}
-	for a := range e.now.Goal {
-		e.now.Goal[a] = game.NoGoal
-	}
+	e.now = fresh(len(e.seat))
 	e.st.Reset(&e.rules)
 	switch {
 	case r.Book == nil:
@@ -244,6 +258,9 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 		return
 	}
 	legal := make([]bool, len(r.spec.Actions))
+	if r.Placed != nil && e.steps == 0 {
+		r.Placed.Begin(n)
+	}
 	for a := range agent.ID(ro.Agents) {
 		i, s := ro.Step(a, t, n), game.Seat(e.seat[a])
 		act, d := ro.Action[i], deed(a, t, n)
@@ -270,7 +287,9 @@ func (r *Replay) step(e *replayEnv, ro *batch.Rollout, t, n int, deed func(agent
 			e.lost = true
 			return
 		}
-		e.actions[s] = act
+		if e.actions[s] = act; r.Placed != nil {
+			r.Placed.Acts(e.st, s, a, n, act, d.Acted)
+		}
 	}
 	for a := range e.acted {
 		e.acted[a] = e.st.Alive(game.Seat(e.seat[a]))
@@ -383,6 +402,9 @@ func (r *Replay) Findings() []check.Finding {
 			}
 		}
 		out = append(out, f)
+	}
+	if r.Placed != nil {
+		out = append(out, r.Placed.Finding())
 	}
 	return append(out, r.dealing())
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/hop-marl/hop/search/unknown"
 )
 
-// stranger plans against somebody unknown, as HOP does: its search's policy is even, and the reader knows little.
-type stranger struct {
+// strangerIn plans against somebody unknown, as HOP does: its search's policy is even, and the reader knows little.
+type strangerIn struct {
 	plan *unknown.Plan
 	s    *Study
 	slip string
@@ -32,12 +32,12 @@ type stranger struct {
 
 const watches = "it is a script's turn"
 
-func (p *stranger) Plan() *unknown.Plan                   { return p.plan }
-func (p *stranger) Others() []agent.ID                    { return p.s.others }
-func (p *stranger) Believes(int, int) (b learner.Belief)  { return b }
-func (p *stranger) Evaluate(v *rollout.View, env []int32) {}
+func (p *strangerIn) Plan() *unknown.Plan                   { return p.plan }
+func (p *strangerIn) Others() []agent.ID                    { return p.s.others }
+func (p *strangerIn) Believes(int, int) (b learner.Belief)  { return b }
+func (p *strangerIn) Evaluate(v *rollout.View, env []int32) {}
 
-func (p *stranger) Read(dst []float64, _, j int) []float64 {
+func (p *strangerIn) Read(dst []float64, _, j int) []float64 {
 	for k := range dst {
 		dst[k] = 1 / float64(len(dst))
 	}
@@ -47,7 +47,7 @@ func (p *stranger) Read(dst []float64, _, j int) []float64 {
 	return nil
 }
 
-func (p *stranger) Act(v *rollout.View, envs []int32) {
+func (p *strangerIn) Act(v *rollout.View, envs []int32) {
 	p.s.Acts(v, envs)
 	for _, n := range envs {
 		n := int(n)
@@ -76,7 +76,7 @@ func (p *stranger) Act(v *rollout.View, envs []int32) {
 	}
 }
 
-func (p *stranger) EpisodeOver(v *rollout.View, n int) {
+func (p *strangerIn) EpisodeOver(v *rollout.View, n int) {
 	p.s.Ended(v, n)
 	if p.slip != "an episode in five has no end" || v.EpisodeOf(n)%5 != 3 {
 		p.plan.Over(v, n)
@@ -94,7 +94,7 @@ func live(t *testing.T, g game.Game, text, slip string, steps int) []check.Findi
 	if err != nil || plan == nil {
 		t.Fatalf("no plan: %v", err)
 	}
-	p := &stranger{plan, s, slip}
+	p := &strangerIn{plan, s, slip}
 	if slip == watches {
 		s.guard.now[0].Answer, s.guard.now[1].Answer = 1, 1
 	}

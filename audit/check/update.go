@@ -61,6 +61,19 @@ func (p *Learner) Last() int {
 	return p.Held[len(p.Held)-1].window
 }
 
+// Proven reports whether updates were held against their definition, at least one is the same and none is another.
+func (p *Learner) Proven() bool {
+	same := false
+	for i := range p.Held {
+		h := &p.Held[i]
+		if h.err != nil || h.wrong() {
+			return false
+		}
+		same = same || h.rows > 0 && h.change.Same()
+	}
+	return same
+}
+
 // Lifeless reports whether a layer does not move because it cannot: by the definition of the
 // update no gradient reaches it either.
 func (p *Learner) Lifeless(layer string) bool { return p.moves != nil && !p.moves[layer] }

@@ -102,11 +102,12 @@ func (q *Forgetting) Finding(c ppo.Config) check.Finding {
 		return f
 	}
 	var seeds []string
-	var peak, last stats.Acc
+	var first, peak, last stats.Acc
 	for _, x := range q.runs {
 		f.Saw(x.last.Mean(), x.peak.Mean(), "seed %d: mean return in the last tenth, and in its best", x.seed)
 		if x.fell {
 			seeds = append(seeds, fmt.Sprint(x.seed))
+			first.Add(x.first.Mean())
 			peak.Add(x.peak.Mean())
 			last.Add(x.last.Mean())
 		}
@@ -114,7 +115,7 @@ func (q *Forgetting) Finding(c ppo.Config) check.Finding {
 	if 2*len(seeds) < len(q.runs) || len(seeds) == 0 {
 		return f
 	}
-	why, next, worse := q.why()
+	why, next, worse := q.why(2*(peak.Mean()-last.Mean()) > peak.Mean()-first.Mean())
 	if says, what := grows(c); says != "" {
 		why, next, worse = why+"; "+says, what, true
 	}
@@ -140,9 +141,11 @@ func grows(c ppo.Config) (says, next string) {
 }
 
 // why names what moved between the peak and the end, what to do about the first of it, and whether anything grew: these numbers
-// fade in a run that converges.
-func (q *Forgetting) why() (says, next string, worse bool) {
+// fade in a run that converges. That of a learner who goes up and down, and loses less than half of what it gained, may grow a
+// little; its rate may not.
+func (q *Forgetting) why(most bool) (says, next string, worse bool) {
 	var list []string
+	grew := false
 	for _, n := range named {
 		var change, was, is stats.Acc
 		for _, x := range q.by[n.name] {
@@ -153,12 +156,13 @@ func (q *Forgetting) why() (says, next string, worse bool) {
 		if change.N() == 0 || math.Abs(change.Mean()) <= math.Log(factor) {
 			continue
 		}
-		if worse = worse || change.Mean() > 0; len(list) < 3 {
+		grew = grew || change.Mean() > 0
+		if worse = worse || change.Mean() > 0 && (most || n.name == "ppo/lr"); len(list) < 3 {
 			list = append(list, fmt.Sprintf("%s went from %.2g to %.2g", n.words, was.Mean(), is.Mean()))
 			next = cmp.Or(next, n.next+"; the checkpoint of the peak is kept as the best")
 		}
 	}
-	if !worse {
+	if !grew {
 		says = "; no number of a learner grew by a fifth meanwhile, so look at what is learnt from and how it is acted on, or at what " +
 			"selfish learners come to in this game"
 		next = "hop report on the run: what turns when the return does; the checkpoint of the peak is kept as the best"

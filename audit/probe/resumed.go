@@ -91,8 +91,19 @@ func Cores(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 	}
 	s.Train.Save = max(s.Train.Steps, 1)
 	var one *resumer
+	var played *safetensors.File // what one core comes to in a window
 	for workers := 1; workers <= 3; workers++ {
 		r, err := newResumer(s, seed, workers)
+		if err == nil {
+			err = r.to(ctx, s.Train.Warm.Windows+1)
+		}
+		var learnt []string // tensors that one window's learning leaves otherwise, where what was played is the same
+		if err == nil && one != nil {
+			learnt, err = r.learnt(played)
+		}
+		if err == nil && one == nil {
+			played, err = r.saved()
+		}
 		if err == nil {
 			err = r.to(ctx, s.Train.Warm.Windows+2)
 		}
@@ -111,9 +122,8 @@ func Cores(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 			return f, err
 		}
 		if n := len(odd) + len(lost); n > 0 {
-			played := slices.IndexFunc(odd, func(name string) bool { return strings.HasPrefix(name, "return") || strings.HasPrefix(name, "length") })
 			next := "what workers share while they play: streams, buffers and scratch of envs that another worker has"
-			if played < 0 && len(lost) > 0 {
+			if len(learnt) > 0 {
 				f.Module, next = "ppo", "sums over shards: as many parts and the same order, however many cores there are"
 			} else if len(lost) == 0 {
 				f.Module, next = "logging", "what is summed for the log, and in which order"
@@ -133,6 +143,28 @@ type resumer struct {
 	rows []runlog.Row
 }
 
+// saved returns the run as it is now.
+func (r *resumer) saved() (*safetensors.File, error) {
+	body, err := r.loop.Save()
+	if err != nil {
+		return nil, err
+	}
+	return safetensors.Parse(body)
+}
+
+// learnt returns the tensors in which a run is not another one that stands in the same episodes; nil: it stands in others.
+func (r *resumer) learnt(other *safetensors.File) ([]string, error) {
+	f, err := r.saved()
+	if err != nil {
+		return nil, err
+	}
+	lost := Unlike(other, f)
+	if slices.Contains(lost, "envs") {
+		return nil, nil
+	}
+	return lost, nil
+}
+
 // unlike returns which of these numbers another run logs otherwise, and which tensors it ends in that are not the same.
 func (r *resumer) unlike(other *resumer, rows []runlog.Row) (odd, lost []string, err error) {
 	for i, want := range rows {
@@ -142,11 +174,7 @@ func (r *resumer) unlike(other *resumer, rows []runlog.Row) (odd, lost []string,
 	}
 	var files [2]*safetensors.File
 	for i, x := range []*resumer{r, other} {
-		body, err := x.loop.Save()
-		if err != nil {
-			return nil, nil, err
-		}
-		if files[i], err = safetensors.Parse(body); err != nil {
+		if files[i], err = x.saved(); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -42,7 +42,8 @@ type Imagining struct {
 	Transitions []Transition // the newest steps, a ring
 	Seen        int          // steps put into it so far
 
-	Slip WorldSlip
+	Slip   WorldSlip
+	Shaken uint64 // the weights are first moved by rounding, each number in another way; 0: they are not
 }
 
 // WorldSlip is a way to get an update of a world model wrong. Its zero value gets it
@@ -185,6 +186,7 @@ func (w World) level(v float32) int32 {
 // Update learns from the ring as it stands, with the steps of an update of that
 // number: a quarter of them if the model was trusted.
 func (m *Imagining) Update(update int, trusted bool) {
+	m.Net.shake(rounding, m.Shaken)
 	steps, s := m.GradientSteps, m.Slip
 	if trusted {
 		steps = max(steps/4, 1)

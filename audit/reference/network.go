@@ -85,17 +85,7 @@ func (o *Adam) Load(f *safetensors.File, prefix string) error {
 // clip unless that is 0, clears them and returns the norm before.
 func (o *Adam) Step(net Net, lr, clip float64) float64 {
 	const beta1, beta2 = 0.9, 0.999
-	norm := 0.
-	for _, name := range net.names() {
-		for _, g := range net[name].G {
-			norm += g * g
-		}
-	}
-	norm = math.Sqrt(norm)
-	scale := 1.
-	if clip > 0 && norm > clip {
-		scale = clip / norm
-	}
+	norm, scale := net.steep(clip)
 	o.Steps++
 	c1, c2 := 1-math.Pow(beta1, float64(o.Steps)), 1-math.Pow(beta2, float64(o.Steps))
 	for name, m := range net {
@@ -109,6 +99,30 @@ func (o *Adam) Step(net Net, lr, clip float64) float64 {
 		}
 	}
 	return norm
+}
+
+// steep returns the norm of a network's gradients, and what scales that down to clip, unless clip is 0.
+func (n Net) steep(clip float64) (norm, scale float64) {
+	for _, name := range n.names() {
+		for _, g := range n[name].G {
+			norm += g * g
+		}
+	}
+	if norm = math.Sqrt(norm); clip > 0 && norm > clip {
+		return norm, clip / norm
+	}
+	return norm, 1
+}
+
+// Gradients returns the gradients of a network, scaled down together to a norm of at most clip unless that is 0.
+func (n Net) Gradients(clip float64) Net {
+	_, scale := n.steep(clip)
+	out := Net{}
+	for name, m := range n {
+		out[name] = NewMat(m.Rows, m.Cols)
+		add(out[name].V, scale, m.G)
+	}
+	return out
 }
 
 // Change says how one network's change compares with its reference's.

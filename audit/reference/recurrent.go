@@ -74,6 +74,22 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 	return out
 }
 
+// Forget is a memory in which nothing is.
+func (a Actor) Forget() [2]*Mat { return [2]*Mat{NewMat(1, a.LSTM), NewMat(1, a.LSTM)} }
+
+// Recall is At for an agent that may remember: it moves the memory on.
+func (a Actor) Recall(net Net, obs []float32, memory [2]*Mat) (logits []float64, value float64) {
+	if a.LSTM == 0 {
+		return a.At(net, obs, nil)
+	}
+	t, x := &Tape{}, rowOf(a.Row(obs, nil))
+	h, c := t.LSTM(net, "lstm", a.below(t, net, "trunk", x), memory[0], memory[1])
+	copy(memory[0].V, h.V)
+	copy(memory[1].V, c.V)
+	l, v := a.heads(t, net, h, x)
+	return t.acts(l, [][]int32{a.look(obs).acts}).V, v.V[0]
+}
+
 // sequences runs the LSTM over the picked sequences and returns the heads' outputs
 // and the rows that they belong to.
 func (o Own) sequences(t *Tape, l *Learnt, ro *batch.Rollout, pick []int) (logits, value *Mat, rows []int) {

@@ -66,6 +66,16 @@ func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *
 	return x, err
 }
 
+// Saved is the checkpoint of a run of the spec that stands in no folder.
+func (s *Spec) Saved(body []byte) (x *Saved, err error) {
+	x = &Saved{dir: s.Name, Spec: *s}
+	if x.file, err = safetensors.Parse(body); err != nil {
+		return nil, fmt.Errorf("exp: the checkpoint of %s: %w", s.Name, err)
+	}
+	x.Game, err = x.Spec.Resolve()
+	return x, err
+}
+
 // Minds makes minds with the saved weights, and says which is each agent's. Their
 // optimisers and what they remember are fresh.
 func (x *Saved) Minds() ([]learner.Mind, []int, error) {
