@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -155,6 +156,7 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 // the run goes on. Whoever starts hop with nohup wants it to run on, and it does.
 func TestAHangupSavesUnlessItIsIgnored(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else what is begun under nohup ignores it too
 	for _, ignored := range []bool{false, true} {
 		out := t.TempDir()
 		begin := func(said string) bool { return strings.Contains(said, "seed 1") || strings.Contains(said, "training") }
