@@ -13,7 +13,6 @@ import (
 
 // unset are the fields that no preset, page, example or test sets, and why each stays.
 var unset = map[string]string{
-	"target_kl":   "what an audit of forgetting advises; PPO's own stop",
 	"warmup":      "of the VAE's weight on the KL; a test holds its default to the formula",
 	"tau_end":     "the end of tau, which a folder of a VAE of before names",
 	"noise_alpha": "the concentration of the noise that noise_eps is the share of",
