@@ -134,11 +134,13 @@ def odd(fault: str, at: int = 5, **kwargs):
 
 
 def unseeded(**kwargs):
-    """A Line whose starts do not follow from the seed."""
+    """A Line whose starts do not follow from the seed: no two are the same."""
 
     class Unseeded(Line):
         def reset(self, seed=None, options=None):
-            return super().reset(int.from_bytes(os.urandom(4), "little"))
+            super().reset(seed)
+            self.cell["walker_0"] = int.from_bytes(os.urandom(4), "little") / 2**29
+            return self.seen(self.agents), {a: {} for a in self.agents}
 
     return Unseeded(**kwargs)
 
