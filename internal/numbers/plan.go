@@ -109,7 +109,7 @@ func (s step) take(out string) (*found, error) {
 			list = append(list, m[1])
 		}
 		if len(list) == 0 {
-			return nil, fmt.Errorf("%s.%s: nothing like %s in\n%s", s.Name, name, expr, out)
+			return nil, fmt.Errorf("%s.%s: nothing like %s in\n%.2000s", s.Name, name, expr, out)
 		}
 		if f.Numbers == nil {
 			f.Numbers = map[string]string{}
