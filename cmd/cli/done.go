@@ -53,7 +53,7 @@ func (a *app) over(what string, err error, took time.Duration, notify []string) 
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // not a.ctx, which a stop has ended
 	defer cancel()
-	words := tell(notify, says)
+	words := saying(notify, says)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = a.err, a.err
 	if err := cmd.Run(); err != nil {
@@ -61,8 +61,8 @@ func (a *app) over(what string, err error, took time.Duration, notify []string) 
 	}
 }
 
-// tell puts a sentence in the place of {}, or else at the end of words.
-func tell(words []string, says string) []string {
+// saying puts a sentence in the place of {}, or else at the end of words.
+func saying(words []string, says string) []string {
 	words = slices.Clone(words)
 	if !strings.Contains(strings.Join(words[1:], " "), "{}") {
 		return append(words, says)

@@ -31,7 +31,7 @@ func notified(t *testing.T) (line string, read func() string) {
 }
 
 // The end is told in a sentence with the result, of failures too; a run that goes on tells nobody who was not named again.
-func TestTheEndIsTold(t *testing.T) {
+func TestTheEndIsSaid(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("no shell")
 	}
@@ -39,7 +39,8 @@ func TestTheEndIsTold(t *testing.T) {
 	line, read := notified(t)
 	quick := []string{"train", "ppo-matrix", "--set", "train.steps=400", "--set", "train.envs=4", "--set", "eval.episodes=4"}
 	ok(t, append(quick, "--notify", line+" done:")...)
-	if got := read(); !strings.HasPrefix(got, "done: hop train: ppo-matrix has a mean return of ") || !strings.HasSuffix(got, "ppo-matrix-001\n") {
+	if got := read(); !strings.HasPrefix(got, "done: hop train: ppo-matrix has a mean return of ") ||
+		!strings.HasSuffix(got, "ppo-matrix-001\n") {
 		t.Errorf("told %q", got)
 	}
 	ok(t, "train", "--resume", "runs/ppo-matrix-001", "--steps", "800")
@@ -61,13 +62,14 @@ func TestTheEndIsTold(t *testing.T) {
 }
 
 // A folder's name does not speak to the terminal, and whom a user tells stands in no folder.
-func TestWhatIsToldIsPlain(t *testing.T) {
+func TestWhatIsSaidIsPlain(t *testing.T) {
 	var b bytes.Buffer
 	ring(&b, "a\x1b]0;evil\ab")
 	if b.String() != "\x1b]2;a]0;evilb\x1b\\\a" {
 		t.Errorf("the terminal gets %q", &b)
 	}
-	if got := withoutNotify([]string{"hop", "train", "--notify", "curl secret", "x", "--notify=y"}); !slices.Equal(got, []string{"hop", "train", "x"}) {
+	typed := []string{"hop", "train", "--notify", "curl secret", "x", "--notify=y"}
+	if got := withoutNotify(typed); !slices.Equal(got, []string{"hop", "train", "x"}) {
 		t.Errorf("kept %q", got)
 	}
 }
