@@ -228,7 +228,7 @@ func (m *Imagining) Update(update int, trusted bool) {
 				deeds[j] = s.Deed(m.World, deeds[j])
 			}
 		}
-		t := &Tape{}
+		t := &Tape{round: ulps(m.Shaken)}
 		t.Backward(m.loss(t, deeds))
 		lr, clip := m.LR, 1.
 		if !s.Flat {
@@ -281,7 +281,7 @@ func bitsLoss(t *Tape, logits *Mat, target, weight []float64, rows int) *Mat {
 	}
 	t.Do(func() {
 		for i, x := range logits.V {
-			logits.G[i] += weight[i%len(weight)] * (logistic(x) - target[i]) / float64(rows) * y.G[0]
+			logits.G[i] += weight[i%len(weight)] * (t.logistic(x) - target[i]) / float64(rows) * y.G[0]
 		}
 	})
 	return y
