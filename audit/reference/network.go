@@ -174,6 +174,10 @@ func (c Change) Within(chance Change) bool {
 	return i < 0 || within(c.Parts[i], chance.Parts[i], agreePart, agreePartLength)
 }
 
+// Beyond reports whether a change is off by half of itself or more while chance hardly moves one: no ratio at a clip and no
+// digit makes up for that.
+func (c Change) Beyond(chance Change) bool { return c.Far() > .5 && chance.Far() < .02 }
+
 // Far is the distance of a change from its reference's, in lengths of that.
 func (c Change) Far() float64 { return math.Sqrt(max(0, 1+c.Length*c.Length-2*c.Length*c.Cosine)) }
 
