@@ -243,10 +243,10 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		}
 		guards, err := first.drilled(ctx)
 		seen = append(append(seen, scored...), guards)
-		if err == nil && from == nil && first.hop != nil && first.hop.Models.VAE != "" { // a run's checkpoint holds what became of it
-			var codes check.Finding
-			codes, err = first.coded(ctx)
-			seen = append(seen, codes)
+		if err == nil && from == nil && first.hop != nil { // a run's checkpoint holds what became of its models
+			var learnt []check.Finding
+			learnt, err = first.prepared(ctx)
+			seen = append(seen, learnt...)
 		}
 		return err
 	}}
