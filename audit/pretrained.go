@@ -49,7 +49,7 @@ func (u *session) prepared(ctx context.Context) (out []check.Finding, err error)
 	}
 	if err == nil && of.Response != "" {
 		var f check.Finding
-		f, err = u.told()
+		f, err = u.responding()
 		out = append(out, f)
 	}
 	return out, err
@@ -194,8 +194,9 @@ func labelled(v *pretrain.VAE, data *dataset.Data, r reference.Coding) (check.Fi
 	}
 	if wrong > 0 {
 		share := float64(wrong) / float64(f.Rows)
-		f.Accuse(check.Fault, share, fmt.Sprintf("In %.3g %% of the steps a pretraining of the inference is taught another code than that of the "+
-			"best state that the agent reached then.", 100*share), "train/pretrain: CVAE.subgoals and values; model/cvae: Selector.Pick, Returns")
+		f.Accuse(check.Fault, share, fmt.Sprintf("In %.3g %% of the steps a pretraining of the inference is taught another code than that of "+
+			"the best state that the agent reached then.", 100*share),
+			"train/pretrain: CVAE.subgoals and values; model/cvae: Selector.Pick, Returns")
 	}
 	return f, nil
 }
@@ -252,8 +253,8 @@ func (u *session) modelled(ctx context.Context, dir string, data *dataset.Data) 
 	}
 	r.Descend(steps, c.LR*(1-0.99/2), 1)
 	if change := was.Compare(got, r.Net); !change.Same() {
-		f.Accuse(check.Fault, change.Far(), fmt.Sprintf("A pretraining of a world model learns something else in its second pass than loss and rate "+
-			"give: cosine %.3f, length %.3g of what it should be.", change.Cosine, change.Length),
+		f.Accuse(check.Fault, change.Far(), fmt.Sprintf("A pretraining of a world model learns something else in its second pass than loss and "+
+			"rate give: cosine %.3f, length %.3g of what it should be.", change.Cosine, change.Length),
 			"train/pretrain: NewWorld (the rate), World.pass and Fill (the rows); model/world: Work.Learn (the losses)")
 	}
 	return f, nil
@@ -297,8 +298,8 @@ func transition(d *dataset.Data, row int) reference.Transition {
 	return x
 }
 
-// told asks whether a response network is told who sits where.
-func (u *session) told() (check.Finding, error) {
+// responding asks whether a response network is told who sits where.
+func (u *session) responding() (check.Finding, error) {
 	f := check.Finding{
 		Step: 4, Check: "response networks are told who plays", Module: "planner", Unit: "share of rows",
 		Says: "While it is trained a response network reads, place by place, which kind each co-player is who is still there.",

@@ -234,3 +234,11 @@ func TestWhatIsCertainTeachesNothing(t *testing.T) {
 		}
 	}
 }
+
+// What an agent reached best lies in its own episode, at most so many steps ahead, and not behind.
+func TestReachedIsTheBestOfWhatComes(t *testing.T) {
+	got := Reached([]float32{0, 4, 0, 0, 1}, .5, 2) // worth 2.125 4.25 .5... from each step on
+	if want := [][]int{{1}, {3}, {4}, {4}, {4}}; !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
