@@ -25,7 +25,7 @@ import (
 )
 
 // prepared asks of every kind of model that agents who plan were given whether it learns what it should: on some recorded steps of
-// random players, or among bots, the beginning of a training like that of the run's own is held against its definition.
+// bots, or among them, the beginning of a training like that of the run's own is held against its definition.
 func (u *session) prepared(ctx context.Context) (out []check.Finding, err error) {
 	dir, err := os.MkdirTemp("", "hop-audit-")
 	if err != nil {
@@ -34,13 +34,18 @@ func (u *session) prepared(ctx context.Context) (out []check.Finding, err error)
 	defer os.RemoveAll(dir)
 	of := u.hop.Models
 	var data *dataset.Data
-	if of.VAE+of.World != "" {
+	if of.VAE+of.World+of.MOA+of.Sequence != "" {
 		if data, err = u.recordSteps(ctx, dir); err != nil {
+			return nil, err
+		}
+		if out, err = u.trained(ctx, dir, data); err != nil {
 			return nil, err
 		}
 	}
 	if of.VAE != "" {
-		out, err = u.coded(ctx, dir, data)
+		var list []check.Finding
+		list, err = u.coded(ctx, dir, data)
+		out = append(out, list...)
 	}
 	if err == nil && of.World != "" {
 		var f check.Finding
@@ -63,7 +68,7 @@ var models = &runlog.Reader{AcceptOlder: true}
 func (u *session) coded(ctx context.Context, dir string, data *dataset.Data) ([]check.Finding, error) {
 	f := check.Finding{
 		Step: 4, Check: "codes learn from the steps that were recorded", Module: "goals", Unit: "distance of the gradient",
-		Says: "A pretraining of codes, on recorded steps of random players, follows the gradient of its loss, from the rows that it should.",
+		Says: "A pretraining of codes, on recorded steps of bots, follows the gradient of its loss, from the rows that it should.",
 	}
 	m, _, err := vae.Load(models, u.hop.Models.VAE)
 	if err != nil {
@@ -140,16 +145,19 @@ func leaks(f *check.Finding, v *pretrain.VAE) {
 	}
 }
 
-// recordSteps records steps of random players.
+// recordSteps records steps of bots, two episodes a life.
 func (u *session) recordSteps(ctx context.Context, dir string) (*dataset.Data, error) {
 	about, err := u.exp.Game.Map()
 	if err != nil {
 		return nil, err
 	}
-	team := slices.Repeat([]string{"random"}, u.spec.Seats)
+	var bots []string
+	for _, b := range u.parts.Game.Bots() {
+		bots = append(bots, b.Name)
+	}
 	at := filepath.Join(dir, "data")
 	const rows = 5000
-	record := dataset.Config{Game: u.parts.Game, GameSpec: about, Team: team, Rows: rows, Seed: 3, Dir: at, Workers: 1}
+	record := dataset.Config{Game: u.parts.Game, GameSpec: about, Among: bots[:min(3, len(bots))], Life: 2, Rows: rows, Seed: 3, Dir: at, Workers: 1}
 	if _, err := dataset.Collect(ctx, record); err != nil {
 		return nil, err
 	}
@@ -215,7 +223,7 @@ func near(got []float32, want []float64) bool {
 func (u *session) modelled(ctx context.Context, dir string, data *dataset.Data) (check.Finding, error) {
 	f := check.Finding{
 		Step: 4, Check: "world models learn from the steps that were recorded", Module: "world", Unit: "distance of the change",
-		Says: "A pretraining of a world model, on recorded steps of random players, does in its second pass what loss, rate and rows give.",
+		Says: "A pretraining of a world model, on recorded steps of bots, does in its second pass what loss, rate and rows give.",
 	}
 	m, _, err := world.Load(models, u.hop.Models.World)
 	if err != nil {

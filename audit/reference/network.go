@@ -101,6 +101,20 @@ func (o *Adam) Step(net Net, lr, clip float64) float64 {
 	return norm
 }
 
+// Rate is the learning rate by which a step took a network from before to after, given the optimiser then and the decay of weights.
+func (before Net) Rate(after Net, o *Adam, decay float64) float64 {
+	c1, c2 := 1-math.Pow(.9, float64(o.Steps)), 1-math.Pow(.999, float64(o.Steps))
+	var along, all float64
+	for name, m := range before {
+		mean, square := o.Mean[name].V, o.Square[name].V
+		for i, w := range m.V {
+			by := mean[i]/c1/(math.Sqrt(square[i]/c2)+o.Eps) + decay*w
+			along, all = along+by*(w-after[name].V[i]), all+by*by
+		}
+	}
+	return along / all
+}
+
 // steep returns the norm of a network's gradients, and what scales that down to clip, unless clip is 0.
 func (n Net) steep(clip float64) (norm, scale float64) {
 	for _, name := range n.names() {
