@@ -157,7 +157,8 @@ func (u *session) recordSteps(ctx context.Context, dir string) (*dataset.Data, e
 	}
 	at := filepath.Join(dir, "data")
 	const rows = 5000
-	record := dataset.Config{Game: u.parts.Game, GameSpec: about, Among: bots[:min(3, len(bots))], Life: 2, Rows: rows, Seed: 3, Dir: at, Workers: 1}
+	record := dataset.Config{Game: u.parts.Game, GameSpec: about, Among: bots[:min(3, len(bots))], Life: 2, Rows: rows, Seed: 3, Dir: at,
+		Workers: 1}
 	if _, err := dataset.Collect(ctx, record); err != nil {
 		return nil, err
 	}

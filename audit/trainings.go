@@ -74,8 +74,10 @@ func (u *session) trained(ctx context.Context, dir string, data *dataset.Data) (
 	return out, err
 }
 
-// stepped lets a model learn and computes from weights and moments around a step of the second pass how long it was.
-func stepped(ctx context.Context, module string, t *pretrain.Training, dir string, eps, decay float64, rate schedule) (check.Finding, error) {
+// stepped lets a model learn and computes from weights and moments around a step of the second pass how long that was.
+func stepped(
+	ctx context.Context, module string, t *pretrain.Training, dir string, eps, decay float64, rate schedule,
+) (check.Finding, error) {
 	f := check.Finding{
 		Step: 4, Check: "trainings from records take steps as long as they should", Module: module, Unit: "share of the rate",
 		Says: "In the second pass over recorded steps the rate has fallen as it should.",
