@@ -17,7 +17,7 @@ type Config struct {
 	Least   int       `yaml:"least" doc:"steps before an episode may end by chance, each hundredth step" unit:"steps" range:"0..10000"`
 	Stop    float64   `yaml:"stop" doc:"probability that it ends there" range:"0..1"`
 	View    int       `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
-	Freeze  int       `yaml:"freeze" doc:"steps for which the two of an interaction stand still before they are paid" unit:"steps" range:"0..100"`
+	Freeze  int       `yaml:"freeze" doc:"steps for which the two of an interaction stand still before they are paid" unit:"steps" range:"1..100"`
 	Away    int       `yaml:"away" doc:"steps for which they are off the board afterwards" unit:"steps" range:"1..100"`
 	Regrow  float64   `yaml:"regrow" doc:"probability each step that a resource comes back, ten steps after it was taken" range:"0..1"`
 	Refill  bool      `yaml:"refill" doc:"all resources come back while nobody is on the board"`

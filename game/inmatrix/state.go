@@ -185,10 +185,12 @@ var ahead = [4]int{grid.Up, grid.Right, grid.Down, grid.Left}
 // ahead. In one step nobody is in two beams.
 func (st *State) beams(order []int, acts []int32) {
 	var busy [grid.MaxSeats]bool
-	for _, s := range order {
-		if st.cool[s] > 0 && st.free(game.Seat(s)) {
+	for s := range acts {
+		if st.cool[s] > 0 && st.frozen[s] == 0 {
 			st.cool[s]--
 		}
+	}
+	for _, s := range order {
 		if acts[s] != Interact {
 			continue
 		}
