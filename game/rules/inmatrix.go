@@ -35,7 +35,9 @@ type mapped struct {
 }
 
 // mapSizes are the maps: rows, columns, resources of the first kind, of the second, and all.
-var mapSizes = map[string][5]int{"repeated": {15, 23, 10, 25, 47}, "dilemma": {15, 23, 12, 12, 36}, "arena": {24, 25, 23, 40, 75}, "small": {9, 9, 6, 6, 16}}
+var mapSizes = map[string][5]int{
+	"repeated": {15, 23, 10, 25, 47}, "dilemma": {15, 23, 12, 12, 36}, "arena": {24, 25, 23, 40, 75}, "small": {9, 9, 6, 6, 16},
+}
 
 // The actions and numbers of the game.
 const (
@@ -339,8 +341,8 @@ func (r *inMatrix) ends(now *Seen) {
 		r.stopped.Saw(stopped, r.stop)
 	}
 	if limit := r.t >= r.horizon; stopped && (!chance || r.stop == 0) || now.Cut != (limit && !stopped) || limit && !now.Over {
-		r.b.Contradict("end", "after %d steps the episode is over: %v, cut from outside: %v; the rules say that it is cut at %d and may end from %d "+
-			"on at each %dth step", r.t, now.Over, now.Cut, r.horizon, r.least, endsEvery)
+		r.b.Contradict("end", "after %d steps the episode is over: %v, cut from outside: %v; the rules say that it is cut at %d and may end "+
+			"from %d on at each %dth step", r.t, now.Over, now.Cut, r.horizon, r.least, endsEvery)
 	}
 }
 
@@ -365,7 +367,8 @@ func (r *inMatrix) saw(now *Seen, rewards []float32) {
 		legal := r.b.spec.Obs.LegalAt()
 		for k, ok := range now.Legal[s] {
 			if ok != (r.view[legal+k] == 1) {
-				r.b.Contradict("mask", "after %d steps seat %d %s play %s; the rules say that it %s", r.t, s, may(ok), r.b.spec.Actions[k], may(!ok))
+				r.b.Contradict("mask", "after %d steps seat %d %s play %s; the rules say that it %s", r.t, s, may(ok), r.b.spec.Actions[k],
+					may(!ok))
 			}
 		}
 	}
@@ -414,7 +417,8 @@ func (r *inMatrix) sees(obs []float32, m *mapped, s int, over, whole bool) {
 	}
 	for i, want := range v {
 		if math.Abs(float64(obs[i]-want)) > 1e-5 {
-			r.b.Contradict("view", "after %d steps seat %d observes %s at %d; the rules say %s", r.t, s, amount(float64(obs[i])), i, amount(float64(want)))
+			r.b.Contradict("view", "after %d steps seat %d observes %s at %d; the rules say %s", r.t, s, amount(float64(obs[i])), i,
+				amount(float64(want)))
 			return
 		}
 	}
