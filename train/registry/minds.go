@@ -243,7 +243,7 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 		return config.Bad("search.dynamics", c.Search.Dynamics, "world, because another program plays "+s.Game.Name+" and its rules cannot be "+
 			"searched; hop train hop+types --env prepares the models for it")
 	}
-	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
+	if err := c.Fits(g); err != nil || c.Leaf.Kind == "net" {
 		return err
 	}
 	for i, bot := range c.Leaf.Partners {
@@ -259,6 +259,9 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	}
 	if c.Leaf.Kind == "response" {
 		return nil
+	}
+	if whole, ok := game.WholeOf(g); ok {
+		g = whole
 	}
 	if _, err := truth.NewWorld(g, c.Leaf.Partners, c.Leaf.Scripts, 1, 1); err != nil {
 		return config.Bad("leaf.scripts", c.Leaf.Scripts, "other scripts or leaf.partners: "+err.Error())
