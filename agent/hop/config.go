@@ -267,8 +267,6 @@ func (c *Config) Fits(g game.Game) error {
 		return config.Bad("belief.count", c.Belief.Count, "evidence,"+hidden+"goals that are reached there are not seen")
 	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:
 		return config.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
-	case spec.View > 0 && c.Goals.Kind == "context":
-		return config.Bad("goals.kind", c.Goals.Kind, "another kind,"+hidden+"a sequence model learnt from what the others saw; or game.view 0")
 	case c.Goals.learnt() && c.Goals.Kind != "context" && (!board || l.Last == 0):
 		return config.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
 	case c.Goals.Kind == "latent" && c.Goals.Gate >= 0 && len(vae.NewGate(frame.Layout(l), spec.Seats, 0).Prey) == 0:

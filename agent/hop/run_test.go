@@ -293,7 +293,6 @@ func TestContextsMustFit(t *testing.T) {
 		"moa.hidden=[8,8]":                 "train it with the spec's net",
 		"leaf.kind=scripts":                "leaf.partners",
 		"train.standins.share=0.1":         "a life among the same co-players",
-		"game.view=1":                      "game.view",
 	} {
 		spectest.Refused(t, want, text, set)
 	}
