@@ -1,6 +1,7 @@
 // The page of runs: a table that is live, searched, sorted and filtered; tags and notes
 // edited in place; what is chosen goes to curves and comparisons.
 import { $, $$, address, ask, figure, follow, keys, later, loaded, make, say, seconds, short, when } from './kit.js';
+import { ended } from './done.js';
 
 await loaded();
 
@@ -264,6 +265,7 @@ function heads() {
 function take(d) {
   skew = Date.now() - d.now;
   if (d.all) { rows.clear(); }
+  ended(d.rows);
   for (const r of d.rows) rows.set(r.run, r);
   for (const name of d.gone) { rows.delete(name); drawn.delete(name); open.delete(name); }
   rev = d.rev;
