@@ -148,8 +148,9 @@ func kinds(t *testing.T, dirs models) map[string]func() string {
 	}
 	with := func(sets ...string) func() string { return from(spectest.Planner, sets...) }
 	return map[string]func() string{
-		"world":     with("leaf.kind=net", "search.dynamics=world", "models.world="+dirs.world),
-		"view":      with("game.view=1", "belief.count=evidence", "leaf.kind=net", "search.dynamics=world", "models.world="+dirs.world),
+		"world": with("leaf.kind=net", "search.dynamics=world", "models.world="+dirs.world),
+		"view": with("game.view=1", "belief.count=evidence", "goals.kind=latent", "goals.cvae_passes=1", vae, cvae, "leaf.kind=net",
+			"search.dynamics=world", "models.world="+dirs.world),
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
 		"imagining": from(spectest.ImaginingAlone, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),

@@ -139,11 +139,11 @@ func (b *Belief) walk(k, me int) {
 		if x == 0 {
 			continue
 		}
-		ways := float32(1)
-		b.each(c, func(int) { ways++ })
+		options := float32(1)
+		b.each(c, func(int) { options++ })
 		catches := b.catches(k, c, me)
-		next[b.cells] += x * catches / (ways + catches)
-		x /= ways + catches
+		next[b.cells] += x * catches / (options + catches)
+		x /= options + catches
 		next[c] += x
 		b.each(c, func(to int) { next[to] += x })
 	}

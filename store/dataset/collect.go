@@ -81,7 +81,8 @@ func (c *Config) manifest() (*Manifest, error) {
 		Among: c.Among, Life: c.Life, Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
 	if spec.View > 0 && c.Players != nil {
-		bad("game.view is %d, want 0 where agents are recorded: rows are of whole boards, and what agents with a view saw of them is not kept", spec.View)
+		bad("game.view is %d, want 0 where agents are recorded: rows are of whole boards, and what agents with a view saw of them is not kept",
+			spec.View)
 	}
 	if err := m.Layout.check(); err != nil {
 		bad("%s cannot be stored: %w", spec.Name, err)
