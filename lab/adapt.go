@@ -84,6 +84,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 	for _, r := range rows {
 		all += len(c.teams) * (len(r.seeds) + 1)
 	}
+	count(0, all) // the clock starts here
 	c.lived = func() { count(int(lived.Add(1)), all) }
 	err = together(ctx, len(c.teams), func(ctx context.Context, i int) error {
 		m, err := c.meeting(ctx, g, about, c.teams[i], true)

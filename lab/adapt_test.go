@@ -18,13 +18,21 @@ import (
 // among lets bots live short lives among trios.
 func among(t *testing.T, c prepare.Adapt, runs []string, sets ...string) *adapted.Table {
 	t.Helper()
-	l := &Lab{Reg: registry.New()}
+	var counted []News
+	l := &Lab{Reg: registry.New(), Watch: func(n News) {
+		if n.Kind == Counted && len(counted) == 0 {
+			counted = append(counted, n)
+		}
+	}}
 	c.AtEpisode, c.Learn, c.Workers = 1, spec.LearnBeliefs, max(c.Workers, 1)
 	at := siteOf(t, l, "staghunt", "", sets...)
 	at.Runs = runs
 	table, err := l.Adapt(t.Context(), c, at)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(counted) == 0 || counted[0].At != 0 || counted[0].Of < len(table.Table) {
+		t.Errorf("the count of lives begins at %+v", counted)
 	}
 	return table
 }

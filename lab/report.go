@@ -103,6 +103,11 @@ func (out *Evaluation) Text(goals []string) string {
 	return b.String()
 }
 
+// Sentence is what final agents got, in a sentence.
+func (out *Trained) Sentence() string {
+	return fmt.Sprintf("%s has a mean return of %.3f over %s, in %s", out.Preset, out.Mean, plot.Count(len(out.Seeds), "seed"), out.Run)
+}
+
 // Text is what final agents got, for a terminal; episodes are those that each seed was scored on.
 func (out *Trained) Text(episodes int) string {
 	var b strings.Builder

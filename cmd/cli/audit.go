@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -47,6 +48,9 @@ func (c auditCmd) Run(a *app) error {
 		fmt.Fprintln(a.err, what)
 	}
 	what, sets := c.Env.Preset(a.reg, c.What, c.with(c.Set))
+	if !audit.Folder(what) {
+		fmt.Fprintf(a.err, "trains %s for some seconds, watched; of agents that you have: hop audit RUN\n", what)
+	}
 	r, name, err := a.lab().Audit(a.ctx, what, sets, c.Out, opt)
 	if a.terminal() {
 		fmt.Fprint(a.err, "\r\x1b[K")
@@ -127,6 +131,11 @@ func (c ladderCmd) Run(a *app, k *kong.Context) error {
 		return err
 	}
 	ask.What = c.What
+	if !slices.Contains(typed(k), c.What) {
+		fmt.Fprintf(a.err, "hop ladder alone trains %s and %s, seeds %s, which takes minutes, and plays %d starts of every rung among %s.\n"+
+			"Of agents that you have: hop ladder RUN --ppo RUN. Ctrl-C stops it.\n",
+			ask.PPO, ask.What, ask.Seeds, ask.Episodes, strings.Join(ask.VS, "; "))
+	}
 	r, err := a.lab().Ladder(a.ctx, ask)
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func TestCrossPlayOfRunsPresetsBotsAndBestResponses(t *testing.T) {
 			words string
 		}{strings.Repeat("stay\n", 40): {0, "[1] ppo-4x4#1"}, "": {1, "join in a terminal, where keys play"}} {
 			var out bytes.Buffer
-			code := run(&app{t.Context(), registry.New(), strings.NewReader(in), &out, &out}, args)
+			code := run(&app{t.Context(), registry.New(), strings.NewReader(in), &out, &out, &ending{}}, args)
 			if code != want.code || !strings.Contains(out.String(), want.words) || !strings.Contains(out.String(), "(0) you") {
 				t.Errorf("exit %d, want %d, and %q in\n%s", code, want.code, want.words, out.String())
 			}

@@ -277,14 +277,25 @@ func brieflyHelp(err error) string {
 		return "Try: hop --help"
 	}
 	n := at.Context.Selected()
-	text := "Usage: hop " + n.Summary() + "\n"
-	for _, line := range strings.Split(n.Detail, "\n") {
-		if example := strings.TrimSpace(line); strings.HasPrefix(example, "hop "+n.Path()+" ") {
-			text += "Example: " + example + "\n"
-			break
+	return "Usage: hop " + n.Summary() + "\n" + example(n) + "Try: hop " + n.Path() + " --help"
+}
+
+// example is the first example of a command in its help, or in that of others of its group.
+func example(n *kong.Node) string {
+	group := n
+	if n.Parent != nil && n.Parent.Parent != nil {
+		group = n.Parent
+	}
+	for _, name := range []string{n.Path(), group.Path()} { // a group's own is of its first command
+		for _, m := range append([]*kong.Node{n, group}, group.Leaves(true)...) {
+			for line := range strings.Lines(cmp.Or(m.Detail, text(m.Path()))) {
+				if line = strings.TrimSpace(line); strings.HasPrefix(line, "hop "+name+" ") {
+					return "Example: " + line + "\n"
+				}
+			}
 		}
 	}
-	return text + "Try: hop " + n.Path() + " --help"
+	return ""
 }
 
 // whole reads a whole number, which may be written as 2e4 or 20_000.

@@ -61,7 +61,7 @@ var needed = map[string][]string{
 // The command line, a spec and Go have the same defaults, and what a stage prints as its command is
 // the stage, for every field of every command.
 func TestFlagsAreTheFieldsOfAStage(t *testing.T) {
-	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard}
+	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}}
 	parser := newParser(a)
 	same := func(c prepare.Config) {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestFlagsAreTheFieldsOfAStage(t *testing.T) {
 
 // A command without flags does what Go does by default.
 func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
-	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard}
+	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}}
 	for line, want := range map[string]func() any{
 		"eval --team ns":   func() any { c := lab.DefaultEval(); c.Team = []string{"ns"}; return &c },
 		"oracle --vs ns":   func() any { c := lab.DefaultSolve(); c.VS = []string{"ns"}; return &c },

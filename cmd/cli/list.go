@@ -215,7 +215,7 @@ func (c trustCmd) Run(a *app) error {
 		}
 		return c.show(a, list...)
 	case c.Folder == "":
-		return usage("name a folder to trust, or --list")
+		return usage("name a folder to trust, or --list\nExample: hop trust runs/from-a-friend")
 	case c.Remove:
 		return c.remove(a)
 	}

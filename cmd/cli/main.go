@@ -76,6 +76,8 @@ type grammar struct {
 
 	AcceptUnsealed bool `help:"Use a record that an earlier hop wrote without a seal; without this, that is refused."`
 
+	Notify string `help:"When it has ended, run this command of yours, with the result in a sentence as its last word or in place of {}." placeholder:"CMD"`
+
 	AnyFolder bool `name:"trust" help:"Run what folders name that somebody else made, for this once (hop trust)."`
 
 	Built kong.VersionFlag `name:"version" help:"Print version, commit, Go and kernel set."`
@@ -87,6 +89,7 @@ type app struct {
 	reg      *spec.Registry // what commands can name
 	in       io.Reader
 	out, err io.Writer
+	end      *ending
 }
 
 // lab is where the app's experiments are run.
@@ -95,7 +98,7 @@ func (a *app) lab() *lab.Lab {
 	if a.reg.Runs != nil {
 		a.reg.Runs.Watch = func(u runlog.Used) { watch(lab.News{Kind: lab.Noted, Text: u.String()}) }
 	}
-	return &lab.Lab{Reg: a.reg, Version: version, Command: os.Args, Watch: watch}
+	return &lab.Lab{Reg: a.reg, Version: version, Command: withoutNotify(os.Args), Watch: watch}
 }
 
 // terminal says whether progress goes to a terminal.
@@ -137,7 +140,7 @@ func Main(reg *spec.Registry) {
 // Run runs one command line, without the program's name, and returns its exit
 // code. Results go to out, progress and prose to err.
 func Run(ctx context.Context, reg *spec.Registry, args []string, in io.Reader, out, err io.Writer) int {
-	return run(&app{ctx, reg, in, out, err}, args)
+	return run(&app{ctx: ctx, reg: reg, in: in, out: out, err: err}, args)
 }
 
 // exited is kong's wish to exit, after --help.
@@ -200,6 +203,7 @@ func notNegative(k *kong.Context) error {
 
 // run runs a command line, says what went wrong, and returns the exit code.
 func run(a *app, args []string) int {
+	a.end = &ending{}
 	if !a.terminal() {
 		a.err = &board.Shared{Writer: a.err} // progress keeps time beside the work
 	}
@@ -222,7 +226,15 @@ func run(a *app, args []string) int {
 		fmt.Fprintf(a.err, "hop: %v\n", err)
 		return 2
 	}
-	return a.failed(game.Attempt(func() error { return k.Run(a.reading(k)) }))
+	notify, err := notifier(k.Model.Target.Interface().(grammar).Notify)
+	if err != nil {
+		return a.failed(err)
+	}
+	began := time.Now()
+	err = game.Attempt(func() error { return k.Run(a.reading(k)) })
+	code := a.failed(err)
+	a.over(k.Selected().Path(), err, time.Since(began), notify)
+	return code
 }
 
 // failed says what went wrong, once, and returns the exit code.
@@ -285,6 +297,9 @@ type jsonFlag struct {
 
 // answer writes the answer: as one JSON object, or as text.
 func (c jsonFlag) answer(a *app, v any, text string) error {
+	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); a.end.says == "" {
+		a.end.says = first
+	}
 	if c.JSON {
 		return a.emit(v)
 	}

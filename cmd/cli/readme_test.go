@@ -19,7 +19,7 @@ import (
 func hop(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(&app{context.Background(), registry.New(), strings.NewReader(""), &o, &e}, args)
+	code = run(&app{ctx: context.Background(), reg: registry.New(), in: strings.NewReader(""), out: &o, err: &e}, args)
 	return code, o.String(), e.String()
 }
 

@@ -144,7 +144,7 @@ func TestOnlyStagesWithOtherInputsRunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var errs bytes.Buffer
-		a := &app{context.Background(), registry.New(), strings.NewReader(""), &errs, &errs}
+		a := &app{context.Background(), registry.New(), strings.NewReader(""), &errs, &errs, &ending{}}
 		done, err := a.lab().Prepare(t.Context(), &spec, "runs")
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", c.what, err, errs.String())
@@ -182,7 +182,7 @@ func TestATrainingStoppedInAStageGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out bytes.Buffer
 	errs := &tripwire{at: "world", cut: cancel}
-	if code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, errs}, []string{"train", "s.yaml"}); code != 1 ||
+	if code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, errs, &ending{}}, []string{"train", "s.yaml"}); code != 1 ||
 		!strings.Contains(errs.String(), "--resume") {
 		t.Fatalf("exit %d, want 1 and how to resume:\n%s", code, errs.String())
 	}
@@ -305,7 +305,7 @@ func TestStagesDoNotDependOnCores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := (&app{t.Context(), reg, strings.NewReader(""), io.Discard, io.Discard}).lab().Prepare(t.Context(), &spec, "runs")
+		list, err := (&app{t.Context(), reg, strings.NewReader(""), io.Discard, io.Discard, &ending{}}).lab().Prepare(t.Context(), &spec, "runs")
 		if err != nil {
 			t.Fatal(err)
 		}

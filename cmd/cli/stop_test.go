@@ -36,7 +36,7 @@ func TestAStopIsSaidOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
 		var out, errs bytes.Buffer
-		code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, &errs}, strings.Fields(c.command))
+		code := run(&app{ctx, registry.New(), strings.NewReader(""), &out, &errs, &ending{}}, strings.Fields(c.command))
 		said := errs.String()
 		once := strings.Count(said, "stopped") == 1 && strings.Contains(said, "hop: stopped") && !strings.Contains(said, "canceled")
 		if code != 1 || !once || !strings.Contains(said, c.next) || c.next == "" && !strings.HasSuffix(said, "hop: stopped\n") {

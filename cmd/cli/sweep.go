@@ -215,7 +215,8 @@ func (c workerCmd) Run(a *app, k *kong.Context) error {
 	}
 	server.Token = c.Token
 	if server.Connect == "" {
-		return usage("a worker needs --connect, the address that hop sweep --listen prints")
+		return usage("a worker needs --connect, the address that hop sweep --listen prints\n" +
+			"Example: hop worker --connect nats://node1:4222 --token-file sweeps/lr/worker.token")
 	}
 	if c.Dir == "" {
 		c.Dir = filepath.Join(os.TempDir(), "hop-worker")

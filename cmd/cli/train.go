@@ -47,6 +47,7 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	a.end.says = out.Sentence()
 	return c.answer(a, out, out.Text(t.Spec.Eval.Episodes))
 }
 
@@ -90,7 +91,7 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		t, err := a.lab().NewTraining(spec, c.Seeds, c.Out, c.Workers)
 		return t, c.boardless(err)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--accept-build", "--accept-older",
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--notify", "--accept-build", "--accept-older",
 		"--accept-unsealed", "--trust"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {

@@ -91,7 +91,7 @@ var trapped = map[string]struct {
 // Every command is one that starts nothing that somebody else's folders name, or one that
 // asks first. The list of commands is the command line's own.
 func TestNoCommandRunsWhatAStrangersFolderNames(t *testing.T) {
-	parser := newParser(&app{context.Background(), registry.New(), strings.NewReader(""), io.Discard, io.Discard})
+	parser := newParser(&app{context.Background(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}})
 	for _, n := range parser.Model.Leaves(false) {
 		path := n.Path()
 		c, known := trapped[path]
@@ -280,7 +280,7 @@ func (x foreign) bridge(t *testing.T, words []string) (code int, out, errs strin
 	words = []string{"bridge"} // which Python programs start without flags
 	frame := append(binary.LittleEndian.AppendUint32(nil, uint32(len(ask))), 0)
 	var o, e bytes.Buffer
-	code = run(&app{context.Background(), registry.New(), strings.NewReader(string(frame) + ask), &o, &e}, words)
+	code = run(&app{context.Background(), registry.New(), strings.NewReader(string(frame) + ask), &o, &e, &ending{}}, words)
 	return code, o.String(), e.String()
 }
 

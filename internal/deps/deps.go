@@ -62,7 +62,7 @@ var Beside = []Group{
 	{Name: "docs", Says: "Pages for users, and what they were measured with."},
 	{Name: "examples", Says: "Programs of others: a game and a learner from outside, HOP's baselines, a cluster, Axelrod's library."},
 	{"internal", "What nobody outside needs: this plan, planted slips, browser tests, tools.", []string{
-		"internal/deps", "internal/deps/house", "internal/mutants", "internal/mutants/cmd", "internal/mutants/probe",
+		"internal/deps", "internal/deps/house", "internal/mutants", "internal/mutants/cmd", "internal/mutants/probe", "internal/numbers",
 	}},
 }
 
@@ -118,14 +118,15 @@ var ForbiddenImports = []Ban{
 }
 
 // clocks may read the clock.
-var clocks = []string{"cmd/", "lab/", "num/cpu/", "internal/mutants/cmd/", "store/runlog/", "serve/"}
+var clocks = []string{"cmd/", "lab/", "num/cpu/", "internal/mutants/cmd/", "internal/numbers/", "store/runlog/", "serve/"}
 
 // ForbiddenCalls lists functions.
 var ForbiddenCalls = []Ban{
 	{"time.Now", "no clock below lab reaches a number", clocks},
 	{"time.Since", "no clock below lab reaches a number", clocks},
-	{"fmt.Print", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/"}},
-	{"fmt.Println", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/"}},
-	{"fmt.Printf", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/"}},
-	{"os.Exit", "only programs exit", []string{"cmd/cli/main.go", "examples/baselines/main.go", "internal/mutants/", "internal/deps/house/"}},
+	{"fmt.Print", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/", "internal/numbers/"}},
+	{"fmt.Println", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/", "internal/numbers/"}},
+	{"fmt.Printf", "packages do not print", []string{"cmd/", "internal/mutants/", "internal/deps/house/", "internal/numbers/"}},
+	{"os.Exit", "only programs exit", []string{"cmd/cli/main.go", "examples/baselines/main.go", "internal/mutants/", "internal/deps/house/",
+		"internal/numbers/"}},
 }

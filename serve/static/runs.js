@@ -3,6 +3,7 @@
 // chosen goes to curves and comparisons. The address holds the view.
 import { $, $$, address, ask, figure, follow, keys, later, loaded, make, say, seconds, short, when } from './kit.js';
 import { fields, grouped, matches, natural, settingsOf, shortName, summary, textOf } from './fields.js';
+import { ended } from './done.js';
 
 await loaded();
 
@@ -357,6 +358,7 @@ function heads() {
 function take(d) {
   skew = Date.now() - d.now;
   if (d.all) { rows.clear(); }
+  ended(d.rows);
   for (const r of d.rows) rows.set(r.run, r);
   for (const name of d.gone) { rows.delete(name); drawn.delete(name); open.delete(name); }
   rev = d.rev;

@@ -62,7 +62,10 @@ func shown(t *testing.T, w, h, seeds int) (*liveModel, string) {
 }
 
 func TestLiveViewShowsEverySeed(t *testing.T) {
-	_, got := shown(t, 100, 40, 3)
+	m, got := shown(t, 100, 40, 3)
+	if title := m.View().WindowTitle; title != "37 % hop train ppo-4x4" {
+		t.Errorf("the terminal is called %q", title)
+	}
 	for _, want := range []string{
 		"hop train ppo-4x4", "3 seeds, 2 cores, 12s", "runs/ppo-4x4-001",
 		"seed 1", " 55 %  11 k of 20 k  1 k steps/s  9s left", "return 2.000 [1.50 2.50]", "▁▁▂▃▃▄▅▅▆▇█",

@@ -152,7 +152,18 @@ func (m *liveModel) View() tea.View {
 	for i, l := range lines {
 		lines[i] = lipgloss.NewStyle().MaxWidth(max(m.w, 1)).Render(l)
 	}
-	return tea.NewView(strings.Join(lines, "\n") + "\n")
+	v := tea.NewView(strings.Join(lines, "\n") + "\n")
+	v.WindowTitle = m.title()
+	return v
+}
+
+// title is how far all seeds are, for the terminal's title.
+func (m *liveModel) title() string {
+	share := 0.
+	for _, r := range m.rows {
+		share += r.steps.share() / float64(len(m.rows))
+	}
+	return fmt.Sprintf("%.0f %% hop train %s", 100*share, m.Name)
 }
 
 // after is how many lines the result takes that is printed below the last picture.

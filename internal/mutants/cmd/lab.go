@@ -149,7 +149,7 @@ func (l *lab) build(ctx context.Context, name, pkg string, r *mutants.Record) (s
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
 	}
-	args := []string{"build", "-o", bin}
+	args := []string{"build", "-ldflags", "-s -w", "-o", bin} // nobody debugs them
 	if r != nil {
 		text, err := r.Patched(l.root)
 		if err != nil {
