@@ -228,13 +228,24 @@ func (p *Players) Hide(l *game.Layout, dst []float32, s game.Seat, view int) {
 		return
 	}
 	n, planes := l.Last, len(l.Planes)
-	for c := range int16(l.Height * l.Width) {
-		if p.Pos[s] == None || !inView(view, l.Width, p.Pos[s], c) {
-			clear(dst[int(c)*planes : (int(c)+1)*planes])
-		}
+	row := l.Width * planes
+	from, to := 0, 0 // the columns in view, times planes
+	y, x := -1-view, 0
+	if p.Pos[s] != None {
+		y, x = int(p.Pos[s])/l.Width, int(p.Pos[s])%l.Width
+		from, to = max(0, x-view)*planes, min(l.Width, x+view+1)*planes
 	}
-	for k := range l.Features {
-		if !shows(l, dst, k) {
+	for r := range l.Height {
+		cells := dst[r*row : (r+1)*row]
+		if r < y-view || r > y+view {
+			clear(cells)
+			continue
+		}
+		clear(cells[:from])
+		clear(cells[to:])
+	}
+	for k, x := range dst[l.FeaturesAt():l.LegalAt()] {
+		if x != 0 && !shows(l, dst, k) {
 			dst[l.FeaturesAt()+k] = 0
 		}
 	}
