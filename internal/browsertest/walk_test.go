@@ -165,18 +165,20 @@ func (w *walk) browser(b *tab, bin string) {
 
 // notified ends a run beside the page, which says so.
 func (w *walk) notified(b *tab, bin string) {
-	w.step("the end of a run is said", func() {
-		b.visit("/")
-		b.do(`window.said = []; window.Notification = class { constructor(t, o) { said.push(t + ' ' + o.body); } }; ` +
-			`Notification.permission = 'default'; Notification.requestPermission = async () => { Notification.permission = 'granted'; }`)
-		train := exec.Command(bin, "train", "ppo-4x4", "--steps", "150000", "--set", "eval.episodes=20")
-		train.Dir = w.dir
-		b.must(train.Start())
+	b.visit("/")
+	b.do(`window.said = []; window.Notification = class { constructor(t, o) { said.push(t + ' ' + o.body); } }; ` +
+		`Notification.permission = 'default'; Notification.requestPermission = async () => { Notification.permission = 'granted'; }`)
+	train := exec.Command(bin, "train", "ppo-4x4", "--steps", "150000", "--set", "eval.episodes=20")
+	train.Dir = w.dir
+	b.must(train.Start())
+	w.step("a run is begun beside the page", func() {
 		b.is("a button asks", `document.querySelector('#tell')`)
 		b.do(`document.querySelector('#tell').click()`)
 		b.is("it runs", `document.querySelector('#runs tr[data-state=running]')`)
-		b.must(train.Wait())
-		b.is("and has ended", `said.length === 1 && said[0].includes('ppo-4x4-003') && said[0].includes('done')`)
+	})
+	b.must(train.Wait()) // which trains
+	w.step("its end is said", func() {
+		b.is("by a notification", `said.length === 1 && said[0].includes('ppo-4x4-003') && said[0].includes('done')`)
 	})
 }
 
