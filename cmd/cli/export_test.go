@@ -57,7 +57,8 @@ func TestExportWritesTheNetworks(t *testing.T) {
 // lets them): a log of whole records, and a folder of files.
 func TestExportWritesForOtherTrackers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	ok(t, "train", "ppo-matrix", "--set", "train.steps=20000", "--set", "train.envs=4", "--set", "train.save=20000", "--set", "eval.episodes=4")
+	ok(t, "train", "ppo-matrix", "--set", "train.steps=20000", "--set", "train.envs=4", "--set", "train.save=20000",
+		"--set", "eval.episodes=4")
 	var got struct{ Runs []string }
 	into(t, &got, "export", "runs/ppo-matrix-001", "--mlflow")
 	rows, err := runlog.ReadMetrics("runs/ppo-matrix-001/seed-1")
@@ -77,8 +78,9 @@ func TestExportWritesForOtherTrackers(t *testing.T) {
 			t.Errorf("%s ends with %q (%v), want %s", tag, words, err, x)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(got.Runs[0], "params", "ppo.lr")); err != nil || !strings.Contains(ok(t, "show", "ppo-matrix"), "lr: "+string(text)) {
-		t.Errorf("ppo.lr is %q, %v", text, err)
+	lr, err := os.ReadFile(filepath.Join(got.Runs[0], "params", "ppo.lr"))
+	if err != nil || !strings.Contains(ok(t, "show", "ppo-matrix"), "lr: "+string(lr)) {
+		t.Errorf("ppo.lr is %q, %v", lr, err)
 	}
 	into(t, &got, "export", "runs/ppo-matrix-001", "--wandb")
 	files, _ := filepath.Glob(got.Runs[0] + "/*.wandb")

@@ -114,7 +114,8 @@ func TestDifferencesAreSeen(t *testing.T) {
 	if err != nil || page != want {
 		t.Errorf("%v, filled\n%s\nwant\n%s", err, page, want)
 	}
-	if page, err := fill("<!--=line internal/numbers/main.go fillAll-->?<!---->", top, nil); err != nil || !strings.Contains(page, "main.go#L") {
+	page, err = fill("<!--=line internal/numbers/main.go fillAll-->?<!---->", top, nil)
+	if err != nil || !strings.Contains(page, "main.go#L") {
 		t.Errorf("a line is quoted as %s, %v", page, err)
 	}
 	if _, err := fill("<!--=g.b.n-->1<!---->", top, said); err == nil {

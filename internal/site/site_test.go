@@ -94,7 +94,8 @@ func TestEveryLinkResolves(t *testing.T) {
 // What leads nowhere, or elsewhere, is seen; sections are named as GitHub does.
 func TestBadLinksAreSeen(t *testing.T) {
 	s, err := read(fstest.MapFS{
-		"README.md":       {Data: []byte("# A\n[b](docs/b.md#two-words-1) [gone](docs/b.md#three) ![p](p.png) <img src=\"https://x.org/y.png\">\n[f](main.go)\n")},
+		"README.md": {Data: []byte("# A\n[b](docs/b.md#two-words-1) [gone](docs/b.md#three) ![p](p.png) " +
+			"<img src=\"https://x.org/y.png\">\n[f](main.go)\n")},
 		"docs/b.md":       {Data: []byte("# B\n## Two words\n## Two [words](../README.md)\nSought **text**.\n")},
 		"docs/zh/b.md":    {Data: []byte("# 乙\n[a](../../README.md)\n")},
 		"README.zh-CN.md": {Data: []byte("# 甲\n")},

@@ -65,7 +65,8 @@ func writeWandB(t *tracked, out string) (string, error) {
 	log.add(recordExit, integer(integer(nil, exitCode, code), exitRuntime, uint64(t.env.Wall)))
 	dir := filepath.Join(out, "offline-run-"+t.started.UTC().Format("20060102_150405")+"-"+t.id(8))
 	path := filepath.Join(dir, "run-"+t.id(8)+".wandb")
-	return dir, cmp.Or(disk.Make(filepath.Join(dir, "files")), disk.Write(filepath.Join(dir, "files", "spec.yaml"), t.spec), disk.Write(path, log.b))
+	return dir, cmp.Or(disk.Make(filepath.Join(dir, "files")),
+		disk.Write(filepath.Join(dir, "files", "spec.yaml"), t.spec), disk.Write(path, log.b))
 }
 
 // wandbLog is a file of records.
