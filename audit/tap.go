@@ -102,7 +102,7 @@ func (p *tap) heldAt() bool {
 	switch {
 	case p.u.large:
 		return p.i == 0 && last == 0
-	case now < probeAt:
+	case now < probeAt || p.update.Wrong():
 		return false
 	case last == 0 || last < late && now >= late:
 		return true

@@ -149,13 +149,24 @@ func (l *Layout) InView(view, from, c int) bool {
 // done last stays.
 func (l *Layout) Hide(obs []float32, view, from int) {
 	planes := len(l.Planes)
-	for c := range l.Height * l.Width {
-		if from < 0 || !l.InView(view, from, c) {
-			clear(obs[c*planes : (c+1)*planes])
-		}
+	row := l.Width * planes
+	left, right := 0, 0 // the columns in view, times planes
+	y, x := -1-view, 0
+	if from >= 0 {
+		y, x = from/l.Width, from%l.Width
+		left, right = max(0, x-view)*planes, min(l.Width, x+view+1)*planes
 	}
-	for k := range l.Features {
-		if l.CellOf(obs, k) < 0 {
+	for r := range l.Height {
+		cells := obs[r*row : (r+1)*row]
+		if r < y-view || r > y+view {
+			clear(cells)
+			continue
+		}
+		clear(cells[:left])
+		clear(cells[right:])
+	}
+	for k, v := range obs[l.FeaturesAt():][:l.Features] {
+		if v != 0 && l.CellOf(obs, k) < 0 {
 			obs[l.FeaturesAt()+k] = 0
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 // Save adds everything to f under prefix.
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
+	m.vectors.save(f, prefix)
 	return cmp.Or(m.own.brain.Save(f, prefix), m.save(f, prefix))
 }
 
@@ -38,7 +39,7 @@ func (m *Mind) save(f *safetensors.File, prefix string) error {
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.Load(f, prefix), m.own.ranks.load(f, prefix), m.load(f, prefix))
+	return cmp.Or(m.own.brain.Load(f, prefix), m.own.ranks.load(f, prefix), m.vectors.load(f, prefix, false), m.load(f, prefix))
 }
 
 // load restores what save stored.
@@ -69,7 +70,7 @@ func (m *Mind) load(f *safetensors.File, prefix string) error {
 // LoadWeights restores the networks alone, to play.
 func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.own.ranks.load(f, prefix), m.loadWeights(f, prefix))
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.own.ranks.load(f, prefix), m.vectors.load(f, prefix, true), m.loadWeights(f, prefix))
 }
 
 // loadWeights restores the networks beside the own one.

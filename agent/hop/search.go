@@ -17,6 +17,7 @@ type planner struct {
 	inferred *Inferred
 	own      *ownNetwork
 	others   *others
+	vectors  *vectors // nil: not learnt
 	forest   *search.Forest
 	add      func(f *search.Forest) error // makes one more of the parts
 	parts    []*part                      // whom the search asks, and for the parts of large searches more
@@ -52,7 +53,8 @@ const absent = -1
 func (m *Mind) newSearch(envs int, goals Inference) (*planner, error) {
 	n, trees := len(m.sees.others), m.search.Trees
 	s := &planner{
-		sees: m.sees, inferred: m.inferred, own: m.own, others: m.others, seats: make([]game.Seat, n+1), place: make([]int, envs*n),
+		sees: m.sees, inferred: m.inferred, own: m.own, others: m.others, vectors: m.vectors,
+		seats: make([]game.Seat, n+1), place: make([]int, envs*n),
 		env: make([]int, 0, envs), rs: make([]rng.Rand, 0, envs*trees), names: newNames(m.shape),
 	}
 	var err error
@@ -79,6 +81,7 @@ func (m *Mind) addPart(s *planner, f *search.Forest, co drawn) error {
 	net := search.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
 	p := &part{rules: rules, drawn: m.others.drawn(co, net, f.Envs, f.Trees)}
 	p.leaves = m.leaves(net, p.drawn, scripts, s.place)
+	p.leaves.future = newFollower(m.cfg.Leaf.Ahead, m.search.Discount, rules, p.leaves.own, p.drawn, f)
 	asked := search.Asked{Dynamics: s.own.ranks.dynamics(rules), Prior: p.leaves, Others: p.drawn}
 	if m.truth.others != nil {
 		roots, _ := m.roots(f)
@@ -103,7 +106,7 @@ func (s *planner) Run(v *rollout.View, envs []int32) {
 		}
 	}
 	anew := s.names.begin(s.inferred)
-	if changes := s.own.changes + s.others.changes; anew || s.seen != changes {
+	if changes := s.own.changes + s.others.changes + s.vectors.changes(); anew || s.seen != changes {
 		for _, p := range s.parts {
 			p.leaves.forget()
 			p.drawn.forget()
@@ -157,9 +160,11 @@ func (s *planner) Evaluate(v *rollout.View, envs []int32) {
 // rules, with scripted rollouts if leaves are evaluated by them.
 func (m *Mind) makeRules(f *search.Forest) (learner.Rules, learner.Scripts, error) {
 	switch {
-	case m.cfg.Search.Dynamics != "world" && m.cfg.Leaf.scripted():
+	case m.cfg.Search.Dynamics == "vectors":
+		return m.vectors.rules(f), nil, nil
+	case m.cfg.Search.Dynamics == "rules" && m.cfg.Leaf.scripted():
 		return m.trueRules(m.population.names, m.cfg.Leaf.Scripts, f)
-	case m.cfg.Search.Dynamics != "world":
+	case m.cfg.Search.Dynamics == "rules":
 		return m.trueRules(nil, nil, f)
 	}
 	roots, trees := m.roots(f)
