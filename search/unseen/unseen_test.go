@@ -94,7 +94,8 @@ func TestDrawnBoardsAreSeenAsTheGameIs(t *testing.T) {
 					}
 					paths := ground(&lay, board, n)
 					for i, x := range board[:lay.PlanesLen()] {
-						if plane := i % len(lay.Planes); x != 0 && plane != n && paths.Steps(int16(i/len(lay.Planes)), int16(lay.CellOf(board, 0))) >= grid.Far {
+						plane, at := i%len(lay.Planes), int16(i/len(lay.Planes))
+						if x != 0 && plane != n && paths.Steps(at, int16(lay.CellOf(board, 0))) >= grid.Far {
 							t.Fatalf("no path leads to %q\n%s", lay.Planes[plane], gametest.Text(t, st))
 						}
 					}
