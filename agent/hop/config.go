@@ -63,6 +63,7 @@ type Search struct {
 	When          string `yaml:"when" doc:"always; or in play alone: agents that learn act by their network, which PPO teaches, and those that play what was learnt plan with it" oneof:"always|play"`
 	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: the plan, or one of the game's scripts, safe ones among them (for goals context that are read without types)"`
 	Unknown       bool   `yaml:"unknown" doc:"with guard: in play, make a model of each co-player from what it does, and where that predicts better than what was read, plan against it on the true rules"`
+	Unseen        string `yaml:"unseen" doc:"with game.view, what a search takes to be where nothing is seen: in each tree another draw from what may be there; what was last seen there; or nothing and nobody" oneof:"drawn|seen|gone"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 
@@ -84,7 +85,7 @@ func Default() Config {
 		},
 		Belief:  belief.Default(),
 		MOA:     MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
-		Search:  Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Others: "model"},
+		Search:  Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Unseen: "drawn", Others: "model"},
 		Leaf:    Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 		Vectors: DefaultVectors(),
 	}
@@ -258,26 +259,21 @@ func (c Config) For(spec game.Spec) Config {
 }
 
 // Fits says why the settings cannot be those of players of a game.
-func (c *Config) Fits(spec game.Spec) error {
+func (c *Config) Fits(g game.Game) error {
+	spec := g.Spec()
 	of := c.For(spec)
 	c = &of
 	l, board := spec.Obs, len(spec.Obs.Planes) > 0
 	const hidden = " because game.view hides a part of the board and "
 	switch {
-	case spec.View > 0 && c.Search.Kind != "none" && c.Search.Sims > 0:
-		return config.Bad("search.kind", c.Search.Kind, "none (or search.sims 0),"+hidden+"a search would see all of it; or game.view 0")
-	case spec.View > 0 && c.Search.Dynamics == "world":
-		return config.Bad("search.dynamics", c.Search.Dynamics, "rules,"+hidden+"a world model knows whole boards; or game.view 0")
-	case spec.View > 0 && c.Leaf.scripted():
-		return config.Bad("leaf.kind", c.Leaf.Kind, "net or response,"+hidden+"scripts see all of it; or game.view 0")
+	case spec.View > 0 && c.Search.Kind != "none" && !supposes(g):
+		return config.Bad("search.kind", c.Search.Kind, "none,"+hidden+"nothing can be supposed of it in "+spec.Name+"; or game.view 0")
 	case spec.View > 0 && c.Goals.Kind == "hand" && c.Belief.Count == "goal":
 		return config.Bad("belief.count", c.Belief.Count, "evidence,"+hidden+"goals that are reached there are not seen")
 	case c.Search.Dynamics == "vectors" && l.Picture != [3]int{}:
 		return config.Bad("search.dynamics", c.Search.Dynamics, "another learner, such as ppo, because "+spec.Name+" shows pictures")
 	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:
 		return config.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
-	case spec.View > 0 && c.Goals.Kind == "context":
-		return config.Bad("goals.kind", c.Goals.Kind, "another kind,"+hidden+"a sequence model learnt from what the others saw; or game.view 0")
 	case c.Goals.learnt() && c.Goals.Kind != "context" && (!board || l.Last == 0):
 		return config.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
 	case c.Goals.Kind == "latent" && c.Goals.Gate >= 0 && len(vae.NewGate(frame.Layout(l), spec.Seats, 0).Prey) == 0:

@@ -10,7 +10,7 @@
 //	beliefs.go  which hypothesis about each holds: Bayes within an episode, counts across
 //	others.go   what each does next: likelihoods for the beliefs; drawn.go: co-players in trees
 //	vectors.go  how a game of vectors goes on, learnt while playing
-//	search.go   trees, whose states leaf.go evaluates
+//	search.go   trees, whose states leaf.go evaluates; supposed.go: those of boards that are seen in part
 //	own.go      the agent's own network
 //
 // What one part finds and another reads is data (Inferred, predictions, update), kept by
@@ -33,6 +33,7 @@ import (
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/unseen"
 )
 
 // Mind is the mind of one agent that plans.
@@ -55,6 +56,7 @@ type Mind struct {
 	own         *ownNetwork
 	rand        rng.Rand // of all learning about others
 
+	unseen   []*unseen.Belief // [N] what may be where nothing is seen; nil: everything is in view, or nothing is searched
 	search   search.Config
 	rules    learner.RulesMaker
 	cacheLog int   // of how many answers of networks are kept; a test keeps hardly any
@@ -84,7 +86,7 @@ func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me a
 	if spec.Seats < 2 {
 		return nil, errors.New("hop: there is nobody to model in a game of one seat")
 	}
-	if err := errors.Join(models.Check(c.Goals.Kind), c.Fits(spec)); err != nil {
+	if err := errors.Join(models.Check(c.Goals.Kind), c.Fits(g)); err != nil {
 		return nil, err
 	}
 	m := &Mind{
@@ -167,6 +169,7 @@ func (m *Mind) remember(envs int) {
 	m.goals.play.Remember(m.inferred, envs)
 	m.beliefs.Remember(envs)
 	m.predictions.remember(envs, m.sees, m.shape)
+	m.suppose(envs)
 	m.answers = nil // players make them: by then it is known what was learnt
 }
 

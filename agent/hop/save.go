@@ -30,6 +30,9 @@ func (m *Mind) save(f *safetensors.File, prefix string) error {
 		}
 	}
 	f.PutBytes(prefix+"predicted", made)
+	for n, b := range m.unseen {
+		f.PutFloat32(fmt.Sprint(prefix, "unseen/", n), b.W, len(b.W))
+	}
 	return cmp.Or(models, beliefs, stream)
 }
 
@@ -55,6 +58,11 @@ func (m *Mind) load(f *safetensors.File, prefix string) error {
 	}
 	for n := range made {
 		m.predictions.made[n] = made[n] == 1
+	}
+	for n, b := range m.unseen {
+		if err := f.Float32(b.W, fmt.Sprint(prefix, "unseen/", n), len(b.W)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

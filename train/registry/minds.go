@@ -244,7 +244,7 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 		return config.Bad("search.dynamics", c.Search.Dynamics, "vectors, because another program plays "+s.Game.Name+" and its rules cannot be "+
 			"searched (hop train hop+ --env); or, for boards, world, whose models hop train hop+types --env prepares")
 	}
-	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
+	if err := c.Fits(g); err != nil || c.Leaf.Kind == "net" {
 		return err
 	}
 	for i, bot := range c.Leaf.Partners {
@@ -260,6 +260,9 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	}
 	if c.Leaf.Kind == "response" {
 		return nil
+	}
+	if whole, ok := game.WholeOf(g); ok {
+		g = whole
 	}
 	if _, err := truth.NewWorld(g, c.Leaf.Partners, c.Leaf.Scripts, 1, 1); err != nil {
 		return config.Bad("leaf.scripts", c.Leaf.Scripts, "other scripts or leaf.partners: "+err.Error())
