@@ -85,9 +85,8 @@ func Default() Config {
 		},
 		Belief: belief.Default(),
 		MOA:    MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
-		Search: Search{
-			Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Unseen: "drawn", Others: "model",
-		},
+		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true,
+			Unseen: "drawn", Others: "model"},
 		Leaf:    Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 		Vectors: DefaultVectors(),
 	}
