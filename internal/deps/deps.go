@@ -23,16 +23,16 @@ var Groups = []Group{
 	}},
 	{"game", "Games, who plays them, what they see, what is best in them.", []string{
 		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/script", "game/rules",
-		"game/cartpole",
+		"game/cartpole", "game/inmatrix",
 		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
 		"game/oracle", "game/stranger", "game/pyenv", "game/pybot",
 	}},
 	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset", "store/played"}},
 	{"model", "Networks.", []string{
-		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/world", "model/sequence",
+		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/vector", "model/world", "model/sequence",
 	}},
 	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth", "search/hunt", "search/bandit",
-		"search/unknown"}},
+		"search/unknown", "search/unseen"}},
 	{"agent", "Who learns.", []string{
 		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/hop", "agent/influence", "agent/lola", "agent/rl2",
 	}},
@@ -82,7 +82,8 @@ type Bar struct {
 
 var (
 	games = []string{
-		"game/cartpole", "game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag",
+		"game/cartpole", "game/inmatrix", "game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt",
+		"game/tag",
 	}
 	learners = []string{
 		"agent/ppo", "agent/hop", "agent/imagine", "agent/lola", "agent/influence", "agent/rl2",

@@ -11,6 +11,7 @@ import (
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
 	"github.com/hop-marl/hop/game/foraging"
+	"github.com/hop-marl/hop/game/inmatrix"
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/game/pyenv"
@@ -67,6 +68,8 @@ func games() map[string]spec.GameEntry {
 		"foraging": spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging).
 			Bounds(spec.By(foraging.Bounds)),
 		"tag": spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag).Chance(rules.TagChance),
+		"inmatrix": spec.AddGame("gather stags or hares and meet the other: Melting Pot's matrix games on a map", inmatrix.Default, inmatrix.New).
+			Rules(rules.InMatrix),
 		"matrix": spec.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated",
 			matrix.Default, matrix.New).Rules(rules.Matrix).Join(matrix.Drawn).
 			Bounds(spec.By(matrix.Bounds)),
