@@ -189,7 +189,8 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 		return nil, err
 	}
 	out.Titles, out.WinsSay = []string{figures[1].Title, figures[2].Title}, figures[3].Caption
-	s.cache.Put(at, out, c.Bytes()+len(out.Final)+len(out.Curves)+len(out.Profile)+len(out.Wins)+len(out.IQM)+len(out.Pairs)+64*len(out.Specs.Rows)*len(list))
+	drawn := len(out.Final) + len(out.Curves) + len(out.Profile) + len(out.Wins) + len(out.IQM) + len(out.Pairs)
+	s.cache.Put(at, out, c.Bytes()+drawn+64*len(out.Specs.Rows)*len(list))
 	return out, nil
 }
 

@@ -398,6 +398,10 @@ func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.linesOfAll(q, found, lang)
+}
+
+func (s *Server) linesOfAll(q curvesQuery, found *chosenRuns, lang string) (*curves, error) {
 	c := &curves{Runs: found.list, All: len(found.list), Read: 1, Field: found.field, Band: q.how.Kind(), IQM: q.how.IQM, Groups: found.groups,
 		Panels: []panel{}, Weight: q.how.Weight, By: q.by, Notes: []string{}}
 	if found.field != "" {
@@ -649,8 +653,9 @@ type names struct {
 func (s *Server) namesOf(runs []*curveRun) names {
 	n := names{Metrics: []curve.Name{}}
 	at := map[string]int{}
-	for _, r := range runs {
-		if r.index == nil {
+	every := max(1, len(runs)/maxRuns) // of thousands a few say what there is
+	for k, r := range runs {
+		if r.index == nil || k%every > 0 {
 			continue
 		}
 		for _, m := range r.index.Names() {
@@ -707,7 +712,10 @@ func (s *Server) curvesPage(r *http.Request, v *view) (any, error) {
 	if d.Names = s.namesOf(found.list); len(q.metrics) == 0 && len(d.Names.Metrics) > 0 {
 		q.metrics = []string{d.Names.Metrics[0].Name}
 	}
-	d.curves, err = s.lines(q, v.Lang)
+	if found.many { // its script asks for them
+		q.metrics = nil
+	}
+	d.curves, err = s.linesOfAll(q, found, v.Lang)
 	return d, err
 }
 

@@ -9,8 +9,8 @@ import (
 
 // No two ticks of an axis read the same, however close its numbers are; names may.
 func TestTicksDiffer(t *testing.T) {
-	for _, a := range []Axis{Round(10.00001, 10.00004, 4), Round(-10.00004, -10.00001, 4), Round(0, 3, 5), {At: []float64{10_001, 10_002, 10_003}},
-		{At: []float64{10_001, 10_002}, Label: Short}, {At: []float64{0.001, 0.002}, Label: Percent}} {
+	for _, a := range []Axis{Round(10.00001, 10.00004, 4), Round(-10.00004, -10.00001, 4), Round(0, 3, 5),
+		{At: []float64{10_001, 10_002, 10_003}}, {At: []float64{10_001, 10_002}, Label: Short}, {At: []float64{0.001, 0.002}, Label: Percent}} {
 		read := map[string]bool{}
 		for _, tick := range a.Ticks(a.Min, a.Max) {
 			if read[tick.Label] {
