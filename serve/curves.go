@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hop-marl/hop/num/plot"
@@ -313,7 +314,7 @@ func naturally(a, b string) int {
 
 // add adds the seeds of a training.
 func (s *Server) add(c *chosenRuns, look *runs.Look, row runs.Row, group int) error {
-	seeds, dirs, err := s.shelf.Seeds(row.Name)
+	seeds, dirs, err := s.seeds(c, row)
 	if err != nil {
 		return named(err)
 	}
@@ -329,6 +330,22 @@ func (s *Server) add(c *chosenRuns, look *runs.Look, row runs.Row, group int) er
 		c.list = append(c.list, r)
 	}
 	return nil
+}
+
+// seeds returns the runs of a training. Of many it is taken from the list which there are.
+func (s *Server) seeds(c *chosenRuns, row runs.Row) (names, dirs []string, err error) {
+	if !c.many {
+		return s.shelf.Seeds(row.Name)
+	}
+	for _, seed := range row.Seeds {
+		if seed.State == runs.Waiting {
+			continue
+		}
+		if dir, err := s.shelf.Dir(seed.Name); err == nil { // it may be gone since
+			names, dirs = append(names, seed.Name), append(dirs, dir)
+		}
+	}
+	return names, dirs, nil
 }
 
 // extend brings indexes up to date until it is too late for another part of one; timed: the
@@ -381,6 +398,10 @@ func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.linesOfAll(q, found, lang)
+}
+
+func (s *Server) linesOfAll(q curvesQuery, found *chosenRuns, lang string) (*curves, error) {
 	c := &curves{Runs: found.list, All: len(found.list), Read: 1, Field: found.field, Band: q.how.Kind(), IQM: q.how.IQM, Groups: found.groups,
 		Panels: []panel{}, Weight: q.how.Weight, By: q.by, Notes: []string{}}
 	if found.field != "" {
@@ -398,18 +419,15 @@ func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
 	if found.many {
 		c.Runs = slices.DeleteFunc(slices.Clone(found.list), func(r *curveRun) bool { return r.Why == "" })
 	}
+	all, err := s.allLines(q, found, lang)
+	if err != nil {
+		return nil, err
+	}
 	total := 0
-	for _, m := range q.metrics {
-		p := panel{Metric: m, Lines: []curveLine{}, Refs: []plot.Ref{}}
-		for g := range found.groups {
-			list, err := s.linesOf(q, m, g, found, lang)
-			if err != nil {
-				return nil, err
-			}
-			if total += len(list); total > maxLines {
-				return nil, refuse(http.StatusBadRequest, "that would be more than %d lines; choose fewer runs or metrics, or show means", maxLines)
-			}
-			p.Lines = append(p.Lines, list...)
+	for i, m := range q.metrics {
+		p := panel{Metric: m, Lines: append([]curveLine{}, slices.Concat(all[i]...)...), Refs: []plot.Ref{}}
+		if total += len(p.Lines); total > maxLines {
+			return nil, refuse(http.StatusBadRequest, "that would be more than %d lines; choose fewer runs or metrics, or show means", maxLines)
 		}
 		for _, r := range found.list {
 			if r.Unit != "" && r.index != nil && len(r.index.Agents(m)) > 0 {
@@ -454,6 +472,39 @@ func (c *chosenRuns) bounds(metric string, group int) *stats.Interval {
 		}
 	}
 	return nil
+}
+
+// allLines makes the lines of each metric and group, side by side.
+func (s *Server) allLines(q curvesQuery, found *chosenRuns, lang string) (all [][][]curveLine, err error) {
+	type job struct{ metric, group int }
+	jobs, errs := make(chan job), make([]error, len(q.metrics)*len(found.groups))
+	var wg sync.WaitGroup
+	var total atomic.Int64 // lines that are too many are not all made
+	for range q.metrics {
+		all = append(all, make([][]curveLine, len(found.groups)))
+	}
+	for range min(len(q.metrics)*len(found.groups), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for j := range jobs {
+				if total.Load() > maxLines {
+					continue
+				}
+				list, err := s.linesOf(q, q.metrics[j.metric], j.group, found, lang)
+				total.Add(int64(len(list)))
+				if all[j.metric][j.group] = list; err != nil {
+					errs[j.metric*len(found.groups)+j.group] = err
+				}
+			}
+		})
+	}
+	for m := range q.metrics {
+		for g := range found.groups {
+			jobs <- job{m, g}
+		}
+	}
+	close(jobs)
+	wg.Wait()
+	return all, errors.Join(errs...)
 }
 
 // mixed reports whether runs of some kind are of different games.
@@ -602,8 +653,9 @@ type names struct {
 func (s *Server) namesOf(runs []*curveRun) names {
 	n := names{Metrics: []curve.Name{}}
 	at := map[string]int{}
-	for _, r := range runs {
-		if r.index == nil {
+	every := max(1, len(runs)/maxRuns) // of thousands a few say what there is
+	for k, r := range runs {
+		if r.index == nil || k%every > 0 {
 			continue
 		}
 		for _, m := range r.index.Names() {
@@ -660,7 +712,10 @@ func (s *Server) curvesPage(r *http.Request, v *view) (any, error) {
 	if d.Names = s.namesOf(found.list); len(q.metrics) == 0 && len(d.Names.Metrics) > 0 {
 		q.metrics = []string{d.Names.Metrics[0].Name}
 	}
-	d.curves, err = s.lines(q, v.Lang)
+	if found.many { // its script asks for them
+		q.metrics = nil
+	}
+	d.curves, err = s.linesOfAll(q, found, v.Lang)
 	return d, err
 }
 

@@ -150,7 +150,8 @@ function groups() {
   $('#chosen').replaceChildren(make('li', {}, make('span', { className: 'name' }, say('curves.found', all)), ', ', say('curves.seeds', data.all),
     make('button', { type: 'button', className: 'quiet', 'aria-label': say('runs.clear'), onclick: end }, '×')),
   ...data.groups.slice(0, 40).map((g, i) => make('li', {}, swatch(i), g.label, make('small', { className: 'faint' }, ` (${g.runs})`))),
-  ...data.runs.filter((r) => r.why).slice(0, 20).map((r) => make('li', {}, make('small', { className: 'why' }, title(r.run) + ': ' + r.why))));
+  ...data.runs.filter((r) => r.why).slice(0, 3).map((r) => make('li', {}, make('small', { className: 'why' }, title(r.run) + ': ' + r.why))),
+  data.runs.length > 3 ? make('li', {}, make('small', { className: 'why' }, '+ ' + (data.runs.length - 3))) : '');
 }
 
 function runs() {
