@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hop-marl/hop/agent/hop"
@@ -95,6 +96,23 @@ func small(s spec.Spec) spec.Spec {
 	if known, params := s.Audit(); known.Amplify != nil {
 		known.Amplify(params)
 	}
+	return s
+}
+
+// whole returns the spec with a run's length of so many windows: what schedules end at, fades come to and memories drop is seen too.
+func whole(s spec.Spec, windows int) spec.Spec {
+	most := windows * s.Train.Envs * s.Train.Window
+	if most >= s.Train.Steps {
+		return s
+	}
+	scaled := func(over int) int { return int(math.Ceil(float64(over) * float64(most) / float64(s.Train.Steps))) }
+	s.Train.GoalWeight = slices.Clone(s.Train.GoalWeight)
+	for i := range s.Train.GoalWeight {
+		s.Train.GoalWeight[i].Over = scaled(s.Train.GoalWeight[i].Over)
+	}
+	s.Train.Standins.Over = scaled(s.Train.Standins.Over)
+	s.Imagine.Rows = min(s.Imagine.Rows, max(most/3, 1))
+	s.Train.Steps, s.Train.Save = most, most+1
 	return s
 }
 
@@ -198,6 +216,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	large := sized(s)
 	if from == nil {
 		s = small(s)
+		s = whole(s, updates(&s, opt)+1)
 	}
 	say(fmt.Sprintf("seeds %d: %d windows", opt.Seeds, updates(&s, opt)))
 	first, err := r.watch(ctx, s, opt, from)
@@ -224,10 +243,10 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		}
 		guards, err := first.drilled(ctx)
 		seen = append(append(seen, scored...), guards)
-		if err == nil && first.hop != nil && first.hop.Models.VAE != "" {
-			var codes check.Finding
-			codes, err = first.coded(ctx)
-			seen = append(seen, codes)
+		if err == nil && from == nil && first.hop != nil { // a run's checkpoint holds what became of its models
+			var learnt []check.Finding
+			learnt, err = first.prepared(ctx)
+			seen = append(seen, learnt...)
 		}
 		return err
 	}}

@@ -8,6 +8,8 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/store/runlog"
+	"github.com/hop-marl/hop/train"
+	"github.com/hop-marl/hop/train/spec"
 )
 
 // Of a panic it is said where it came from: who called what panics, too.
@@ -113,5 +115,20 @@ func TestRowsOfAnInferenceAreNotThoseOfTheLearner(t *testing.T) {
 		if s.take(&tap{}, c.stats, 10); s.wrongN != c.wrong {
 			t.Errorf("%v of 10 own rows: %d windows are wrong, want %d", c.stats, s.wrongN, c.wrong)
 		}
+	}
+}
+
+// A preset's audit is its whole run in small: fades are over and memories full before its last windows; a short run stays as it is.
+func TestAnAuditIsAWholeRunInSmall(t *testing.T) {
+	s := spec.Spec{Train: train.Config{Envs: 8, Window: 10, Steps: 80_000}}
+	s.Train.GoalWeight = []train.Weight{{Goal: "hare", Over: 40_000}}
+	s.Train.Standins.Over, s.Imagine.Rows = 8000, 5000
+	w := whole(s, 20)
+	got := []int{w.Train.Steps, w.Train.GoalWeight[0].Over, w.Train.Standins.Over, w.Imagine.Rows}
+	if !slices.Equal(got, []int{1600, 800, 160, 533}) {
+		t.Errorf("steps, fades and memory of %v", got)
+	}
+	if s.Train.GoalWeight[0].Over != 40_000 || whole(s, 1000).Train.Steps != 80_000 {
+		t.Error("the spec itself was changed, or a run became longer")
 	}
 }

@@ -35,31 +35,31 @@ func (u *session) scored(ctx context.Context) ([]check.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	team := func() ([]eval.Member, error) {
+	own := func() (eval.Config, error) {
 		members, _, err := saved.Frozen(false)
 		if err != nil {
-			return nil, err
+			return eval.Config{}, err
 		}
-		return u.exp.Team(&spec.Agents{Game: saved.Game}, members)
+		return u.exp.Scoring(&spec.Agents{Game: saved.Game}, members, "sampled", u.opt.Seeds[0])
 	}
-	found, err := u.score(ctx, saved, team)
+	found, err := u.score(ctx, own)
 	if err != nil {
 		return nil, fmt.Errorf("audit: scoring: %w", err)
 	}
-	lives, err := u.live(ctx, saved, team)
+	lives, err := u.live(ctx, saved, own)
 	return append(found, lives...), err
 }
 
-// score plays what the agents have learnt.
-func (u *session) score(ctx context.Context, saved *spec.Saved, team func() ([]eval.Member, error)) ([]check.Finding, error) {
-	members, err := team()
+// score plays what the agents have learnt, as the end of their training does: on fresh streams, by the name that says how.
+func (u *session) score(ctx context.Context, own func() (eval.Config, error)) ([]check.Finding, error) {
+	c, err := own()
 	if err != nil {
 		return nil, err
 	}
-	c := eval.Config{Game: saved.Game, Episodes: scoredEpisodes, Key: u.key.Child("scored"), Workers: 2, Lanes: scoredLanes}
-	s := checks.NewScored(c.Game, c.Key, c.Lanes)
-	for i, m := range members {
-		c.Team = append(c.Team, s.Watch(m, i))
+	c.Episodes, c.Workers, c.Lanes = scoredEpisodes, 2, scoredLanes
+	s := checks.NewScored(c.Game, u.key.Child("judge").Child("sampled"), c.Lanes)
+	for i, m := range c.Team {
+		c.Team[i] = s.Watch(m, i)
 	}
 	res, err := eval.Run(ctx, c)
 	if err != nil {
@@ -113,11 +113,11 @@ func (u *session) decided(s *checks.Scored) check.Finding {
 }
 
 // live lets the first agent live among the others, and then among the game's random players.
-func (u *session) live(ctx context.Context, saved *spec.Saved, team func() ([]eval.Member, error)) ([]check.Finding, error) {
+func (u *session) live(ctx context.Context, saved *spec.Saved, own func() (eval.Config, error)) ([]check.Finding, error) {
 	if u.spec.Seats < 2 {
 		return nil, nil
 	}
-	members, err := team()
+	scoring, err := own()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (u *session) live(ctx context.Context, saved *spec.Saved, team func() ([]ev
 	c := eval.Adaptation{Game: saved.Game, Lives: lives, At: 2, Steps: livesEpisodes*u.spec.Horizon - u.spec.Horizon/2,
 		Last: u.spec.Horizon + 1, Key: u.key.Child("lived"), Workers: 2}
 	s := checks.NewScored(c.Game, c.Key, lives)
-	for i, m := range members {
+	for i, m := range scoring.Team {
 		c.Team, c.Then = append(c.Team, s.Watch(m, i)), append(c.Then, s.Watch(eval.Bot(saved.Game, "random"), u.spec.Seats+i))
 	}
 	res, err := c.Run(ctx)

@@ -102,7 +102,7 @@ func (p *tap) heldAt() bool {
 	switch {
 	case p.u.large:
 		return p.i == 0 && last == 0
-	case now < probeAt:
+	case now < probeAt || p.update.Wrong():
 		return false
 	case last == 0 || last < late && now >= late:
 		return true
@@ -183,6 +183,9 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 		}
 	}
 	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
+	if p.hop != nil && p.studies == nil && p.hop.Own == "search" && w.GoalLen > 0 {
+		hold = false // it reads labels in hindsight, which have no definition where seats have a view
+	}
 	if p.params == nil {
 		p.rows += own
 		return p.learnWhole(w, hold)

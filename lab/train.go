@@ -18,7 +18,6 @@ import (
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/plot"
-	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/stage"
@@ -438,15 +437,12 @@ func (t *Training) score(ctx context.Context, j *job, workers int) error {
 	scoring := func(done, _ int) { t.lab.news(News{Kind: Scoring, Seed: j.seed, At: played + done, Of: all}) }
 	scoring(0, 0)
 	play := func(name string, members []eval.Member) (*eval.Result, error) {
-		team, err := j.spec.Team(agents, members)
+		c, err := j.spec.Scoring(agents, members, name, j.seed)
 		if err != nil {
 			return nil, err
 		}
-		return eval.Run(ctx, eval.Config{
-			Game: agents.Game, Team: team, Episodes: j.spec.Eval.Episodes, Workers: workers, Lanes: 256,
-			Key:      rng.New(j.seed).Child("judge").Child(name), // the name is part of the numbers
-			Progress: scoring,
-		})
+		c.Workers, c.Progress = workers, scoring
+		return eval.Run(ctx, c)
 	}
 	sampled, err := play("sampled", agents.Members)
 	if err != nil {

@@ -245,7 +245,9 @@ func (h *held) compare(was, now reference.Net, learn func(sl reference.WorldSlip
 			h.change = c
 			return
 		}
-		chance.Widen(was.Compare(by, want))
+		if chance.Widen(was.Compare(by, want)); i+1 == fewShakes && h.change.Beyond(chance) {
+			break
+		}
 	}
 	if h.unsteady = h.change.Within(chance); h.unsteady {
 		return

@@ -74,6 +74,11 @@ func (p *Learner) Proven() bool {
 	return same
 }
 
+// Wrong reports whether an update was not what it should be: another one would say no more.
+func (p *Learner) Wrong() bool {
+	return slices.ContainsFunc(p.Held, func(h HeldUpdate) bool { return h.err == nil && h.wrong() })
+}
+
 // Lifeless reports whether a layer does not move because it cannot: by the definition of the
 // update no gradient reaches it either.
 func (p *Learner) Lifeless(layer string) bool { return p.moves != nil && !p.moves[layer] }
@@ -197,8 +202,12 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	return want, h.choice == 0
 }
 
-// shakes is how often an update that differs is computed once more.
-const shakes = 8
+// shakes is how often an update that differs is computed once more, and fewShakes how often one that is so far off that no more
+// of them would explain it.
+const (
+	shakes    = 8
+	fewShakes = 2
+)
 
 // shake computes the update some times more, from weights that only rounding moved. A ratio that lies at the clip to the last
 // digit may fall on either side of it: an update that one of these is the same as is the definition's. Elsewhere high rates,
@@ -214,7 +223,9 @@ func (h *HeldUpdate) shake(o reference.Own, was, got reference.Net, want *refere
 		if c := was.Compare(got, by.Net); differs && c.Same() {
 			h.change, differs = c, false
 		}
-		chance.Widen(was.Compare(by.Net, want.Net))
+		if chance.Widen(was.Compare(by.Net, want.Net)); o.Shaken == fewShakes && differs && h.change.Beyond(chance) {
+			return
+		}
 		for name, v := range h.stats {
 			stats[name] = max(stats[name], math.Abs(by.Stats[name]-v[1]))
 		}

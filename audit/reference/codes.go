@@ -26,20 +26,16 @@ type CodeRow struct {
 // Gradient adds the gradients of the mean loss of the rows to net. noise draws from the standard normal.
 func (c Coding) Gradient(net Net, rows []CodeRow, noise func() float64) {
 	t, n := &Tape{}, len(rows)
-	seen := c.Input
-	if c.Reads == "planes" {
-		seen.Rest = 0
-	}
-	var states, obs [][]float64
+	var states [][]float32
+	var obs [][]float64
 	var legal []bool
 	action, last := make([]int32, n), make([]int32, n)
 	for i, r := range rows {
-		states, obs = append(states, encode(c.Frame, seen, r.State, nil)), append(obs, encode(frame.Egof, c.Input, r.Obs, nil))
+		states, obs = append(states, r.State), append(obs, encode(frame.Egof, c.Input, r.Obs, nil))
 		legal = append(legal, r.Legal...)
 		action[i], last[i] = r.Action, r.Last
 	}
-	y := layers(t, net, "enc", rowsOf(states))
-	mu, logvar := t.Affine(y, net["mu/w"], net["mu/b"]), t.Affine(y, net["logvar/w"], net["logvar/b"])
+	mu, logvar := c.encoded(t, net, states)
 	eps := NewMat(n, mu.Cols)
 	for i := range eps.V {
 		eps.V[i] = noise()
@@ -59,6 +55,52 @@ func (c Coding) Gradient(net Net, rows []CodeRow, noise func() float64) {
 		z = &Mat{n, z.Cols, z.V, make([]float64, len(z.V))} // what the decoder says does not come back
 	}
 	t.Backward(t.Add(loss, c.rebuilt(t, net, layers(t, net, "dec", z), rows)))
+}
+
+// encoded is the normal distributions of the codes of states.
+func (c Coding) encoded(t *Tape, net Net, states [][]float32) (mu, logvar *Mat) {
+	seen := c.Input
+	if c.Reads == "planes" {
+		seen.Rest = 0
+	}
+	var x [][]float64
+	for _, s := range states {
+		x = append(x, encode(c.Frame, seen, s, nil))
+	}
+	y := layers(t, net, "enc", rowsOf(x))
+	return t.Affine(y, net["mu/w"], net["mu/b"]), t.Affine(y, net["logvar/w"], net["logvar/b"])
+}
+
+// Means are those of the codes of states.
+func (c Coding) Means(net Net, states [][]float32) (list [][]float64) {
+	mu, _ := c.encoded(&Tape{}, net, states)
+	for i := range states {
+		list = append(list, mu.Row(i))
+	}
+	return list
+}
+
+// Reached returns, for each step of an agent's episode with these rewards, the later steps, at most so many ahead, from which on it
+// earned most, discounted: several where rounding decides; the step itself where there is none.
+func Reached(reward []float32, gamma float64, horizon int) [][]int {
+	n := len(reward)
+	earned, out := make([]float64, n+1), make([][]int, n)
+	for t := n - 1; t >= 0; t-- {
+		earned[t] = float64(reward[t]) + gamma*earned[t+1]
+		most := math.Inf(-1)
+		for at := t + 1; at < min(n, t+1+horizon); at++ {
+			most = max(most, earned[at])
+		}
+		for at := t + 1; at < min(n, t+1+horizon); at++ {
+			if earned[at] > most-1e-5*max(1, math.Abs(most)) {
+				out[t] = append(out[t], at)
+			}
+		}
+		if out[t] == nil {
+			out[t] = []int{t}
+		}
+	}
+	return out
 }
 
 // rebuilt is the mean loss of the states that a decoder's last layer stands for.

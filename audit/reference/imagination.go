@@ -228,8 +228,6 @@ func (m *Imagining) Update(update int, trusted bool) {
 				deeds[j] = s.Deed(m.World, deeds[j])
 			}
 		}
-		t := &Tape{}
-		t.Backward(m.loss(t, deeds))
 		lr, clip := m.LR, 1.
 		if !s.Flat {
 			lr /= 1 + float64(m.Adam.Steps)/1000
@@ -240,8 +238,15 @@ func (m *Imagining) Update(update int, trusted bool) {
 		if s.Loose {
 			clip = 0
 		}
-		m.Adam.Step(m.Net, lr, clip)
+		m.Descend(deeds, lr, clip)
 	}
+}
+
+// Descend takes a gradient step on transitions.
+func (m *Imagining) Descend(deeds []Transition, lr, clip float64) {
+	t := &Tape{round: ulps(m.Shaken)}
+	t.Backward(m.loss(t, deeds))
+	m.Adam.Step(m.Net, lr, clip)
 }
 
 // weight is the factor of a plane's part of the loss.
@@ -281,7 +286,7 @@ func bitsLoss(t *Tape, logits *Mat, target, weight []float64, rows int) *Mat {
 	}
 	t.Do(func() {
 		for i, x := range logits.V {
-			logits.G[i] += weight[i%len(weight)] * (logistic(x) - target[i]) / float64(rows) * y.G[0]
+			logits.G[i] += weight[i%len(weight)] * (t.logistic(x) - target[i]) / float64(rows) * y.G[0]
 		}
 	})
 	return y

@@ -101,6 +101,20 @@ func (o *Adam) Step(net Net, lr, clip float64) float64 {
 	return norm
 }
 
+// Rate is the learning rate by which a step took a network from before to after, given the optimiser then and the decay of weights.
+func (before Net) Rate(after Net, o *Adam, decay float64) float64 {
+	c1, c2 := 1-math.Pow(.9, float64(o.Steps)), 1-math.Pow(.999, float64(o.Steps))
+	var along, all float64
+	for name, m := range before {
+		mean, square := o.Mean[name].V, o.Square[name].V
+		for i, w := range m.V {
+			by := mean[i]/c1/(math.Sqrt(square[i]/c2)+o.Eps) + decay*w
+			along, all = along+by*(w-after[name].V[i]), all+by*by
+		}
+	}
+	return along / all
+}
+
 // steep returns the norm of a network's gradients, and what scales that down to clip, unless clip is 0.
 func (n Net) steep(clip float64) (norm, scale float64) {
 	for _, name := range n.names() {
@@ -173,6 +187,10 @@ func (c Change) Within(chance Change) bool {
 	i := slices.IndexFunc(c.Parts, func(p Change) bool { return p.Name == c.Part })
 	return i < 0 || within(c.Parts[i], chance.Parts[i], agreePart, agreePartLength)
 }
+
+// Beyond reports whether a change is off by half of itself or more while chance hardly moves one: no ratio at a clip and no
+// digit makes up for that.
+func (c Change) Beyond(chance Change) bool { return c.Far() > .5 && chance.Far() < .02 }
 
 // Far is the distance of a change from its reference's, in lengths of that.
 func (c Change) Far() float64 { return math.Sqrt(max(0, 1+c.Length*c.Length-2*c.Length*c.Cosine)) }

@@ -147,7 +147,7 @@ func (o Others) Update(net Net, opt *Adam, rows []Step, r *rng.Rand) {
 			for i := range weight {
 				weight[i] /= -all
 			}
-			t := &Tape{}
+			t := &Tape{round: 1}
 			logp := t.LogSoftmax(o.Forward(t, net, rowsOf(x), rowsOf(features)), legal)
 			t.Backward(t.Weigh(t.At(logp, target), weight))
 			for _, m := range net {

@@ -272,10 +272,7 @@ func (o Own) descend(l *Learnt, w *Window, adam *Adam, pick []int, lr, bonus flo
 	if o.Slip.Malus {
 		spread = -1
 	}
-	t := &Tape{}
-	if o.Shaken != 0 { // a digit of float32 up, down or as it is: of a probability next to 1 it is all there is to learn from
-		t.round = 1 + 1.2e-7*(float64(o.Shaken%3)-1)
-	}
+	t := &Tape{round: ulps(o.Shaken)}
 	logits, value, rows := o.through(t, l, w.Rollout, pick)
 	n, k := len(rows), o.Actions
 	legal := make([]bool, 0, n*k)

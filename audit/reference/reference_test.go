@@ -8,6 +8,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -211,5 +212,33 @@ func TestUnsteadyUpdatesAreAllowedWhatChanceDoes(t *testing.T) {
 		if d := was.Compare(c.got, want); d.Within(was.Compare(moved(1, 1, c.chance), want)) != c.within {
 			t.Errorf("%+v, where chance has %g: within %v", d, c.chance, !c.within)
 		}
+	}
+}
+
+// Of what is certain float32 leaves nothing to learn, and of what is nearly certain whole digits: so do gradients here.
+func TestWhatIsCertainTeachesNothing(t *testing.T) {
+	for x := float32(-24); x <= 24; x += .5 {
+		bits, got := nn.NewBernoulli(1, 1), []float32{0}
+		bits.Set(nn.Logits{x}, 1)
+		bits.Loss(got, []float32{1}, nn.Rows{N: 1})
+		logits, tape := &Mat{Rows: 1, Cols: 1, V: []float64{float64(x)}, G: []float64{0}}, &Tape{round: ulps(0)}
+		tape.Backward(bitsLoss(tape, logits, []float64{1}, []float64{1}, 1))
+		if want := float64(got[0]); math.Abs(logits.G[0]-want) > 1e-6*math.Abs(want) && math.Abs(logits.G[0]-want) > 1.2e-7 ||
+			x > 17 && logits.G[0] != 0 {
+			t.Errorf("a bit of logit %g: gradient %g, want %g", x, logits.G[0], want)
+		}
+	}
+	for _, shaken := range []uint64{1, 2, 3} {
+		if by := (ulps(shaken) - 1) / 1.2e-7; math.Abs(by-[]float64{0, 1, -1, 0}[shaken]) > 1e-6 {
+			t.Errorf("shaken by %d: %g digits", shaken, by)
+		}
+	}
+}
+
+// What an agent reached best lies in its own episode, at most so many steps ahead, and not behind.
+func TestReachedIsTheBestOfWhatComes(t *testing.T) {
+	got := Reached([]float32{0, 4, 0, 0, 1}, .5, 2) // worth 2.125 4.25 .5... from each step on
+	if want := [][]int{{1}, {3}, {4}, {4}, {4}}; !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

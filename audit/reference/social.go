@@ -272,7 +272,7 @@ func (f Influence) Learn(saved *safetensors.File, w *Window) (before, after Net,
 				x = append(x, f.row(m, w.Rollout, s, w.Action[w.Step(f.Me, s.t, s.n)]))
 				next = append(next, s.next)
 			}
-			t := &Tape{}
+			t := &Tape{round: 1}
 			logits, _ := m.Forward(t, after, rowsOf(x))
 			t.Backward(t.Scale(t.Mean(t.At(t.LogSoftmax(logits, nil), next), len(part)), -1))
 			adam.Step(after, f.LR, 1)

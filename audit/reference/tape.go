@@ -29,6 +29,18 @@ type Tape struct {
 	round float64 // what a softmax's sum is off by before float32 holds it; 0: it is exact
 }
 
+// ulps is by how much what a probability is divided by is off before float32 holds it: nothing, or a digit up or down. Of a
+// probability next to 1 that digit is all there is to learn from, and below it nothing is.
+func ulps(shaken uint64) float64 { return 1 + 1.2e-7*(float64((shaken+1)%3)-1) }
+
+// logistic is the probability of a bit, as float32 holds it.
+func (t *Tape) logistic(x float64) float64 {
+	if t.round == 0 {
+		return logistic(x)
+	}
+	return 1 / float64(float32((1+math.Exp(-x))*t.round))
+}
+
 // Backward adds to every matrix's G the derivatives of the sum of y's entries.
 func (t *Tape) Backward(y *Mat) {
 	for i := range y.G {

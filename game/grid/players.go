@@ -109,6 +109,11 @@ func (g *Ground) Read(t *Text) {
 	for c, cell := range t.Cells {
 		g.Blocked[c] = cell == "#"
 	}
+	g.Redraw()
+}
+
+// Redraw follows what was written to Blocked. No other state is known to share this ground.
+func (g *Ground) Redraw() {
 	g.Link()
 	g.id = 0
 	g.forget()
@@ -227,41 +232,11 @@ func (p *Players) Hide(l *game.Layout, dst []float32, s game.Seat, view int) {
 	if view == 0 {
 		return
 	}
-	n, planes := l.Last, len(l.Planes)
-	row := l.Width * planes
-	from, to := 0, 0 // the columns in view, times planes
-	y, x := -1-view, 0
-	if p.Pos[s] != None {
-		y, x = int(p.Pos[s])/l.Width, int(p.Pos[s])%l.Width
-		from, to = max(0, x-view)*planes, min(l.Width, x+view+1)*planes
-	}
-	for r := range l.Height {
-		cells := dst[r*row : (r+1)*row]
-		if r < y-view || r > y+view {
-			clear(cells)
-			continue
-		}
-		clear(cells[:from])
-		clear(cells[to:])
-	}
-	for k, x := range dst[l.FeaturesAt():l.LegalAt()] {
-		if x != 0 && !shows(l, dst, k) {
-			dst[l.FeaturesAt()+k] = 0
-		}
-	}
+	n := l.Last
+	l.Hide(dst, view, int(p.Pos[s]))
 	for k := 1; k < n; k++ {
 		if at := l.LastAt() + k*l.Legal; p.Saw[s]>>((int(s)+k)%n)&1 == 0 {
 			clear(dst[at : at+l.Legal])
 		}
 	}
-}
-
-// shows reports whether an observation has anything on a plane.
-func shows(l *game.Layout, dst []float32, plane int) bool {
-	for i := plane; i < l.PlanesLen(); i += len(l.Planes) {
-		if dst[i] != 0 {
-			return true
-		}
-	}
-	return false
 }

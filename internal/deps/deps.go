@@ -29,10 +29,10 @@ var Groups = []Group{
 	}},
 	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset", "store/played"}},
 	{"model", "Networks.", []string{
-		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/world", "model/sequence",
+		"model", "model/actor", "model/cvae", "model/moa", "model/vae", "model/vector", "model/world", "model/sequence",
 	}},
 	{"search", "Beliefs and trees.", []string{"search", "search/belief", "search/learned", "search/truth", "search/hunt", "search/bandit",
-		"search/unknown"}},
+		"search/unknown", "search/unseen"}},
 	{"agent", "Who learns.", []string{
 		"agent/hop/pretrained", "agent/learner", "agent/imagine", "agent/ppo", "agent/hop", "agent/influence", "agent/lola", "agent/rl2",
 	}},

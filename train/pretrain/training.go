@@ -114,7 +114,7 @@ func (t *Training) Run(ctx context.Context, run *runlog.Run, watch func(Progress
 		if err := run.Log(append(t.log(t.metrics[0], learnt), t.log(t.metrics[1], held)...)); err != nil {
 			return err
 		}
-		body, err := t.save()
+		body, err := t.Save()
 		if err != nil {
 			return err
 		}
@@ -159,8 +159,8 @@ func ByName(terms []agent.Stat) map[string]float64 {
 	return out
 }
 
-// save returns a checkpoint: the learner as it is now, and the best weights.
-func (t *Training) save() ([]byte, error) {
+// Save returns a checkpoint: the learner as it is now, and the best weights.
+func (t *Training) Save() ([]byte, error) {
 	text, err := json.Marshal(model.Meta[any, any]{Config: t.config, Input: t.input, Best: t.best, BestAt: t.BestAt, Past: t.Past})
 	if err != nil {
 		return nil, fmt.Errorf("pretrain: saving the %s model: %w", t.kind, err)

@@ -270,6 +270,13 @@ func (s *Spec) Team(a *Agents, own []eval.Member) ([]eval.Member, error) {
 	return team, nil
 }
 
+// Scoring is how a run of that seed scores its final agents, drawing their actions ("sampled") or not ("greedy"): the name is part
+// of the numbers.
+func (s *Spec) Scoring(a *Agents, own []eval.Member, name string, seed uint64) (eval.Config, error) {
+	team, err := s.Team(a, own)
+	return eval.Config{Game: a.Game, Team: team, Episodes: s.Eval.Episodes, Lanes: 256, Key: rng.New(seed).Child("judge").Child(name)}, err
+}
+
 // member returns who plays where the spec names somebody: a bot, a frozen agent of a run, or a policy
 // in Python, which is started if what named it may run it.
 func (s *Spec) member(g game.Game, who string) (eval.Member, error) {
