@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 
 func TestPlaythroughs(t *testing.T) {
 	c := inmatrix.Default()
-	c.Map, c.Freeze, c.Horizon = "small", 2, 30
+	c.Map, c.Freeze, c.Horizon = "small", 2, 14
 	gametest.Playthrough(t, gametest.New(t, inmatrix.New, c), []string{"tft", "hare"}, 1, "testdata/tft_hare.txt")
 }
 
