@@ -67,6 +67,10 @@ var (
 func located(next string) string {
 	var pkg string
 	var found []string
+	next, mend, mends := strings.Cut(next, "; mend: ")
+	if mends {
+		mend = "; mend: " + mend
+	}
 	for _, tok := range token.FindAllString(aside.ReplaceAllString(next, ""), -1) {
 		tok, names := strings.CutSuffix(tok, ":")
 		tok = strings.Trim(tok, ".")
@@ -86,9 +90,9 @@ func located(next string) string {
 		}
 	}
 	if len(found) == 0 || len(found) > 6 {
-		return next
+		return next + mend
 	}
-	return next + " [" + strings.Join(found, ", ") + "]"
+	return next + " [" + strings.Join(found, ", ") + "]" + mend
 }
 
 // in reports whether a package is called so: by its path, or its end.

@@ -21,7 +21,8 @@ func TestPlacesAreFound(t *testing.T) {
 			file, line, _ := strings.Cut(at, ":")
 			n, _ := strconv.Atoi(line)
 			if b, err := os.ReadFile("../" + file); err == nil && n > 0 {
-				names = append(names, strings.Join(strings.Split(string(b), "\n")[max(0, n-4):n], "\n")) // of what is always inlined the first statement
+				// of what is always inlined the first statement
+				names = append(names, strings.Join(strings.Split(string(b), "\n")[max(0, n-4):n], "\n"))
 			}
 		}
 		for i, name := range strings.Split(want, ", ") {
