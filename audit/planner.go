@@ -47,7 +47,11 @@ func (u *session) planning() []check.Finding {
 			rules.Says = "The search plans on a learnt model, which is not compared with the rules here."
 			continue
 		}
-		bad, n, says := foresees(u.parts.Game, *made, *search, rng.New(uint64(i)+7))
+		whole, ok := game.WholeOf(u.parts.Game) // a search supposes whole boards
+		if !ok {
+			continue
+		}
+		bad, n, says := foresees(whole, *made, *search, rng.New(uint64(i)+7))
 		if rules.Rows += n; bad > 0 {
 			share := float64(bad) / float64(n)
 			rules.Accuse(check.Fault, max(rules.Effect, share), fmt.Sprintf("In %.0f %% of the steps tried, mind %d's search foresees something "+
@@ -181,6 +185,9 @@ func (u *session) look(r *recorder, v *rollout.View, envs []int32) {
 
 // inner is what decisions show from inside.
 func (u *session) inner() []check.Finding {
+	if u.spec.View > 0 { // what a search supposes is not to be what is there
+		return u.insight.Peeking(u.hop != nil)
+	}
 	return append(u.insight.Searching(), u.insight.Peeking(u.hop != nil)...)
 }
 

@@ -184,6 +184,9 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 		}
 	}
 	hold := saves && own > 0 && p.heldAt() && !again && (w.Imagined == nil || !p.u.imagination.Broken())
+	if p.hop != nil && p.studies == nil && p.hop.Own == "search" && w.GoalLen > 0 {
+		hold = false // it reads labels in hindsight, which have no definition where seats have a view
+	}
 	if p.params == nil {
 		p.rows += own
 		return p.learnWhole(w, hold)

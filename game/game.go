@@ -127,6 +127,51 @@ func (l Layout) LastOf(obs []float32, place, actions int) int32 {
 	return NoAction
 }
 
+// CellOf returns the cell on which an observation shows the seat that is so many places further
+// on than the observer, or -1.
+func (l *Layout) CellOf(obs []float32, place int) int {
+	for c := range l.Height * l.Width {
+		if obs[c*len(l.Planes)+place] != 0 {
+			return c
+		}
+	}
+	return -1
+}
+
+// InView reports whether a cell is at most view rows and view columns from another.
+func (l *Layout) InView(view, from, c int) bool {
+	dy, dx := from/l.Width-c/l.Width, from%l.Width-c%l.Width
+	return max(dy, -dy, dx, -dx) <= view
+}
+
+// Hide makes an observation of the whole board one of what is in view from a cell, -1 for that of
+// nobody: what lies beyond is 0 on every plane, and so are features of what is on none. What was
+// done last stays.
+func (l *Layout) Hide(obs []float32, view, from int) {
+	planes := len(l.Planes)
+	row := l.Width * planes
+	left, right := 0, 0 // the columns in view, times planes
+	y, x := -1-view, 0
+	if from >= 0 {
+		y, x = from/l.Width, from%l.Width
+		left, right = max(0, x-view)*planes, min(l.Width, x+view+1)*planes
+	}
+	for r := range l.Height {
+		cells := obs[r*row : (r+1)*row]
+		if r < y-view || r > y+view {
+			clear(cells)
+			continue
+		}
+		clear(cells[:left])
+		clear(cells[right:])
+	}
+	for k, v := range obs[l.FeaturesAt():][:l.Features] {
+		if v != 0 && l.CellOf(obs, k) < 0 {
+			obs[l.FeaturesAt()+k] = 0
+		}
+	}
+}
+
 // Len returns the length of an observation.
 func (l Layout) Len() int { return l.LastAt() + l.Last*l.Legal }
 
@@ -183,6 +228,45 @@ type Goaler interface {
 // acts or learns must not ask.
 type Whole interface {
 	ObserveWhole(s Seat, dst []float32)
+}
+
+// Thing is what is known of one kind of things on a board before any of them is seen.
+type Thing struct {
+	Count int // how many an episode begins with; 0: that is not known
+	Takes int // how many seats it takes to catch one and leave with it; 0: nobody can, and nobody stands there
+}
+
+// Hiding is a Game with a view (Spec.View) whose players can suppose what they do not see.
+type Hiding interface {
+	Game
+	// Whole returns the same game with everything in view; its states are Supposers.
+	Whole() Game
+	// Things returns what is known of each kind of things, by plane after the agents'.
+	Things() []Thing
+}
+
+// Supposer is a State that can be made from what a seat would see of the whole board.
+type Supposer interface {
+	State
+	// Suppose makes the state one that the seat observes so. What is on no plane has left.
+	Suppose(s Seat, obs []float32)
+}
+
+// WholeOf returns a game with everything in view, with what is known of it; false if nobody can
+// suppose what its view hides.
+func WholeOf(g Game) (whole Game, ok bool) {
+	if g.Spec().View == 0 {
+		return g, true
+	}
+	if k, ok := g.(*Known); ok {
+		whole, ok := WholeOf(k.Game)
+		return With(whole, k.of...), ok
+	}
+	h, ok := g.(Hiding)
+	if !ok {
+		return nil, false
+	}
+	return h.Whole(), true
 }
 
 // Permuter is a State whose seats can be relabelled, to test symmetry exactly.

@@ -19,14 +19,15 @@ type Folders = pretrained.Folders
 
 // Config is the part of a spec that says what HOP and HOP+ agents are.
 type Config struct {
-	Own    string        `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
-	Rank   float64       `yaml:"rank" doc:"ranked rewards (RLlib's r2_enable): an episode's last reward counts 1 if it is at least this percentile of the last 1,000, else -1, and rewards before it count nothing, in learning and in the search; 0: rewards count as they are" range:"0..100"`
-	Goals  Goals         `yaml:"goals"`
-	Belief belief.Config `yaml:"belief"`
-	MOA    MOA           `yaml:"moa"`
-	Search Search        `yaml:"search"`
-	Leaf   Leaf          `yaml:"leaf"`
-	Models Folders       `yaml:"models"`
+	Own     string        `yaml:"own" doc:"how the agent's network learns: from the search's policy and the return (HOP), or by PPO on what was played" oneof:"search|ppo"`
+	Rank    float64       `yaml:"rank" doc:"ranked rewards (RLlib's r2_enable): an episode's last reward counts 1 if it is at least this percentile of the last 1,000, else -1, and rewards before it count nothing, in learning and in the search; 0: rewards count as they are" range:"0..100"`
+	Goals   Goals         `yaml:"goals"`
+	Belief  belief.Config `yaml:"belief"`
+	MOA     MOA           `yaml:"moa"`
+	Search  Search        `yaml:"search"`
+	Leaf    Leaf          `yaml:"leaf"`
+	Vectors Vectors       `yaml:"vectors"`
+	Models  Folders       `yaml:"models"`
 }
 
 // Goals is what the others are taken to be after.
@@ -58,10 +59,11 @@ type MOA struct {
 // Search is how an agent plans, and on what.
 type Search struct {
 	search.Config `yaml:",inline"`
-	Dynamics      string `yaml:"dynamics" doc:"what a search plays on: the true rules, or the learnt world model (needs models.world)" oneof:"rules|world"`
+	Dynamics      string `yaml:"dynamics" doc:"what a search plays on: the true rules; the learnt world model of a board (needs models.world); or a model of vectors, which agents learn from what they play (vectors), for any game of which all observations are known" oneof:"rules|world|vectors"`
 	When          string `yaml:"when" doc:"always; or in play alone: agents that learn act by their network, which PPO teaches, and those that play what was learnt plan with it" oneof:"always|play"`
 	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: the plan, or one of the game's scripts, safe ones among them (for goals context that are read without types)"`
 	Unknown       bool   `yaml:"unknown" doc:"with guard: in play, make a model of each co-player from what it does, and where that predicts better than what was read, plan against it on the true rules"`
+	Unseen        string `yaml:"unseen" doc:"with game.view, what a search takes to be where nothing is seen: in each tree another draw from what may be there; what was last seen there; or nothing and nobody" oneof:"drawn|seen|gone"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 
@@ -70,6 +72,7 @@ type Leaf struct {
 	Kind     string   `yaml:"kind" doc:"value of a leaf: the agent's network; the best of several scripted rollouts against the drawn goals; the better of the two; or the response network, which learnt to answer known co-players and is given the drawn goals (needs models.response)" oneof:"net|scripts|both|response"`
 	Partners []string `yaml:"partners" doc:"the bot that stands for each hand-made goal, then one for doubt; with goals none each tree draws any of them; with goals latent whom a co-player may be, one hypothesis each. Empty, but not with goals hand: those that the response network knows" when:"scripts|both|response"`
 	Scripts  []string `yaml:"scripts" doc:"what oneself may do; in stag hunt stag stands for one script a stag" when:"scripts|both"`
+	Ahead    int      `yaml:"ahead" doc:"steps that everybody plays on from a leaf, by the own network and the model of others, before the network values it (for search.dynamics vectors); 0: none" unit:"steps" range:"0..1000" when:"net"`
 	Repeat   int      `yaml:"repeat" doc:"futures that each script is averaged over before the best one counts" range:"1..1000" when:"scripts|both"`
 }
 
@@ -82,8 +85,10 @@ func Default() Config {
 		},
 		Belief: belief.Default(),
 		MOA:    MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
-		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Others: "model"},
-		Leaf:   Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
+		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true,
+			Unseen: "drawn", Others: "model"},
+		Leaf:    Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
+		Vectors: DefaultVectors(),
 	}
 }
 
@@ -219,8 +224,10 @@ func (c *Config) Validate() error {
 	if err := c.checkRank(); err != nil {
 		errs = append(errs, err)
 	}
-	if c.Search.Dynamics == "world" && c.Leaf.scripted() {
-		part(config.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is world and scripts need the true rules"), "leaf")
+	part(c.Vectors.Validate(), "vectors")
+	if c.Search.Dynamics != "rules" && c.Leaf.scripted() {
+		part(config.Bad("kind", c.Leaf.Kind, "net or response, because search.dynamics is "+c.Search.Dynamics+
+			" and scripts need the true rules"), "leaf")
 	}
 	return errors.Join(append(errs, c.Models.Needs(c.Goals.Kind, c.Search.Dynamics, c.Leaf.Kind))...)
 }
@@ -253,24 +260,21 @@ func (c Config) For(spec game.Spec) Config {
 }
 
 // Fits says why the settings cannot be those of players of a game.
-func (c *Config) Fits(spec game.Spec) error {
+func (c *Config) Fits(g game.Game) error {
+	spec := g.Spec()
 	of := c.For(spec)
 	c = &of
 	l, board := spec.Obs, len(spec.Obs.Planes) > 0
 	const hidden = " because game.view hides a part of the board and "
 	switch {
-	case spec.View > 0 && c.Search.Kind != "none" && c.Search.Sims > 0:
-		return config.Bad("search.kind", c.Search.Kind, "none (or search.sims 0),"+hidden+"a search would see all of it; or game.view 0")
-	case spec.View > 0 && c.Search.Dynamics == "world":
-		return config.Bad("search.dynamics", c.Search.Dynamics, "rules,"+hidden+"a world model knows whole boards; or game.view 0")
-	case spec.View > 0 && c.Leaf.scripted():
-		return config.Bad("leaf.kind", c.Leaf.Kind, "net or response,"+hidden+"scripts see all of it; or game.view 0")
+	case spec.View > 0 && c.Search.Kind != "none" && !supposes(g):
+		return config.Bad("search.kind", c.Search.Kind, "none,"+hidden+"nothing can be supposed of it in "+spec.Name+"; or game.view 0")
 	case spec.View > 0 && c.Goals.Kind == "hand" && c.Belief.Count == "goal":
 		return config.Bad("belief.count", c.Belief.Count, "evidence,"+hidden+"goals that are reached there are not seen")
+	case c.Search.Dynamics == "vectors" && l.Picture != [3]int{}:
+		return config.Bad("search.dynamics", c.Search.Dynamics, "another learner, such as ppo, because "+spec.Name+" shows pictures")
 	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:
 		return config.Bad("goals.kind", c.Goals.Kind, "none, because "+spec.Name+" has no hand-made goals")
-	case spec.View > 0 && c.Goals.Kind == "context":
-		return config.Bad("goals.kind", c.Goals.Kind, "another kind,"+hidden+"a sequence model learnt from what the others saw; or game.view 0")
 	case c.Goals.learnt() && c.Goals.Kind != "context" && (!board || l.Last == 0):
 		return config.Bad("goals.kind", c.Goals.Kind, "hand or none, because "+spec.Name+" shows no board or no last actions")
 	case c.Goals.Kind == "latent" && c.Goals.Gate >= 0 && len(vae.NewGate(frame.Layout(l), spec.Seats, 0).Prey) == 0:

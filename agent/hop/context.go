@@ -286,14 +286,15 @@ func (f *contextInference) Infer(v *rollout.View, envs []int32) {
 		n := int(e)
 		start := v.Start[v.Moment(v.T, n)]
 		for j, a := range w.sees.others {
-			at, there := w.sees.at(n, j), v.Alive[v.Slot(a, v.T, n)]
+			at, there := w.sees.at(n, j), w.sees.there(v.Rollout, a, v.T, n)
 			seen := w.seen[at*width : (at+1)*width]
 			if start {
 				f.begin(at, v.EpisodeOf(n))
 			}
-			if w.waits[at] != nothing {
+			if w.waits[at] != nothing && w.sees.saw(v.Rollout, a, v.T, n) { // whoever sees a step sees what comes of it
 				f.ws.Add(sequence.Token{
-					Obs: seen, Action: w.sees.lastAction(v, n, j), Start: w.waits[at] == firstStep, Left: !there, Reached: v.ReachedOf(n, a),
+					Obs: seen, Action: w.sees.lastAction(v, n, j), Start: w.waits[at] == firstStep, Left: !v.Alive[v.Slot(a, v.T, n)],
+					Reached: v.ReachedOf(n, a),
 				})
 				f.places = append(f.places, at)
 			}
@@ -306,7 +307,7 @@ func (f *contextInference) Infer(v *rollout.View, envs []int32) {
 			default:
 				w.waits[at] = step
 			}
-			copy(seen, v.ObsAt(v.Slot(a, v.T, n)))
+			copy(seen, w.sees.obs(seen, v.Rollout, a, v.T, n))
 		}
 	}
 	f.ws.Read(w.params, w.mem, f.places)

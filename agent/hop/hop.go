@@ -9,7 +9,8 @@
 //	goals.go    what each of them may be after: hand.go, latent.go, classes.go, context.go are four answers
 //	beliefs.go  which hypothesis about each holds: Bayes within an episode, counts across
 //	others.go   what each does next: likelihoods for the beliefs; drawn.go: co-players in trees
-//	search.go   trees, whose states leaf.go evaluates
+//	vectors.go  how a game of vectors goes on, learnt while playing
+//	search.go   trees, whose states leaf.go evaluates; supposed.go: those of boards that are seen in part
 //	own.go      the agent's own network
 //
 // What one part finds and another reads is data (Inferred, predictions, update), kept by
@@ -21,6 +22,7 @@ package hop
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hop-marl/hop/agent/hop/pretrained"
 	"github.com/hop-marl/hop/agent/learner"
@@ -31,6 +33,7 @@ import (
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
+	"github.com/hop-marl/hop/search/unseen"
 )
 
 // Mind is the mind of one agent that plans.
@@ -49,9 +52,11 @@ type Mind struct {
 	others      *others
 	predictions *predictions // by others
 	answers     *answers     // the choice between ways to answer; nil: there is one
+	vectors     *vectors     // the world model that it learns; nil: none
 	own         *ownNetwork
 	rand        rng.Rand // of all learning about others
 
+	unseen   []*unseen.Belief // [N] what may be where nothing is seen; nil: everything is in view, or nothing is searched
 	search   search.Config
 	rules    learner.RulesMaker
 	cacheLog int   // of how many answers of networks are kept; a test keeps hardly any
@@ -64,7 +69,11 @@ func New(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale fl
 	if len(b.Agents()) != 1 {
 		return nil, errors.New("hop: an agent that plans needs a brain of its own; use train.brains [0,1,2,3]")
 	}
-	return newMind(c, g, models, b, b.Agents()[0], scale, key)
+	m, err := newMind(c, g, models, b, b.Agents()[0], scale, key)
+	if err == nil {
+		m.vectors, err = newVectors(m.cfg, g.Spec(), key)
+	}
+	return m, err
 }
 
 // newMind returns the mind of one agent of a brain.
@@ -77,7 +86,7 @@ func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me a
 	if spec.Seats < 2 {
 		return nil, errors.New("hop: there is nobody to model in a game of one seat")
 	}
-	if err := errors.Join(models.Check(c.Goals.Kind), c.Fits(spec)); err != nil {
+	if err := errors.Join(models.Check(c.Goals.Kind), c.Fits(g)); err != nil {
 		return nil, err
 	}
 	m := &Mind{
@@ -137,7 +146,7 @@ func (m *Mind) prior() []float64 {
 
 // SetGame makes the next Players plan on g's rules.
 func (m *Mind) SetGame(g game.Game) error {
-	if m.game != nil && m.cfg.Search.Dynamics == "world" {
+	if m.game != nil && m.cfg.Search.Dynamics != "rules" {
 		return errors.New("hop: the world model knows the rules of one game; with stages use search.dynamics rules")
 	}
 	m.game = g
@@ -160,6 +169,7 @@ func (m *Mind) remember(envs int) {
 	m.goals.play.Remember(m.inferred, envs)
 	m.beliefs.Remember(envs)
 	m.predictions.remember(envs, m.sees, m.shape)
+	m.suppose(envs)
 	m.answers = nil // players make them: by then it is known what was learnt
 }
 
@@ -214,7 +224,7 @@ func (m *Mind) GoalLen() int { return m.goalLen }
 
 // Networks returns the own network, and those that learn beside it.
 func (m *Mind) Networks() []learner.Network {
-	return append(append(m.own.brain.Networks(), m.others.Networks()...), m.goals.learn.Networks()...)
+	return slices.Concat(m.own.brain.Networks(), m.others.Networks(), m.goals.learn.Networks(), m.vectors.Networks())
 }
 
 // Imagines says why it does not learn from imagined windows.

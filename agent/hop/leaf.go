@@ -17,6 +17,7 @@ type leaves struct {
 	others   int // how many co-players there are
 	own      *search.NetPrior
 	response *search.NetPrior // nil: none
+	future   *follower        // nil: none
 	scripts  learner.Scripts  // nil: none
 	drawn    *drawn
 	rolled   []float32 // [rows] values by scripts
@@ -60,6 +61,7 @@ func (l *leaves) Eval(logits, value []float32, qs []search.Query) {
 		l.scripts.Eval(logits, l.rolled[:len(qs)], qs)
 	}
 	l.own.Eval(logits, value, qs)
+	l.future.Eval(logits, value, qs)
 	switch l.how.Kind {
 	case "scripts":
 		copy(value, l.rolled[:len(qs)])

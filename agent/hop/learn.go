@@ -16,6 +16,7 @@ func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	m.others.Score(u) // the model of others, on what it has not seen yet
 	m.goals.Recall(u) // the same of what known players did, so that they are not forgotten
 	m.others.Fit(u)   // and what all that teaches it
+	m.vectors.Fit(u)  // the world model, where it is learnt while playing
 	m.own.Fit(u)      // the own network: from the search's policy, or by PPO
 	return u.stats, u.err
 }
@@ -67,6 +68,7 @@ func (m *Mind) Adapt(w *learner.Window, others, own bool) error {
 	m.others.Score(u)
 	m.goals.Recall(u)
 	m.others.Fit(u)
+	m.vectors.Fit(u)
 	m.own.Fit(u)
 	return u.err
 }

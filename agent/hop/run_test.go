@@ -148,7 +148,11 @@ func kinds(t *testing.T, dirs models) map[string]func() string {
 	}
 	with := func(sets ...string) func() string { return from(spectest.Planner, sets...) }
 	return map[string]func() string{
-		"world":     with("leaf.kind=net", "search.dynamics=world", "models.world="+dirs.world),
+		"world": with("leaf.kind=net", "search.dynamics=world", "models.world="+dirs.world),
+		"vectors": with("leaf.kind=net", "leaf.ahead=2", "search.dynamics=vectors", "search.resample=depth", "vectors.hidden=[8]",
+			"vectors.rows=50", "vectors.batch=8", "vectors.steps=3"),
+		"view": with("game.view=1", "belief.count=evidence", "goals.kind=latent", "goals.cvae_passes=1", vae, cvae, "leaf.kind=net",
+			"search.dynamics=world", "models.world="+dirs.world),
 		"all learn": with("goals.kind=latent", "goals.vae_passes=1", "goals.cvae_passes=1", "goals.gate=1", vae, cvae),
 		"classes":   with("goals.kind=classes", "goals.vae_passes=1", classes),
 		"imagining": from(spectest.ImaginingAlone, "goals.kind=latent", "goals.cvae_passes=1", vae, cvae),
@@ -169,7 +173,7 @@ func kinds(t *testing.T, dirs models) map[string]func() string {
 // checkpoint, and the folders of models are not needed any more, to go on or to play.
 // Nor does it depend on the size of caches: one that mixes what belongs to different goals changes what
 // is planned, and one that hardly keeps anything cannot mix: the run that is stopped and resumed has such ones. It takes 10 s
-// of processor time: twelve kinds of planners, each of which keeps something else, in three runs each. Strangers, who cost
+// of processor time: thirteen kinds of planners, each of which keeps something else, in three runs each. Strangers, who cost
 // a third of so short a run, watch only those who take in their co-players in another manner.
 func TestPlannersResume(t *testing.T) {
 	// Three windows, of which the agents play two, and a checkpoint after each: what is kept from one to the next is in all of them.
@@ -292,7 +296,6 @@ func TestContextsMustFit(t *testing.T) {
 		"moa.hidden=[8,8]":                 "train it with the spec's net",
 		"leaf.kind=scripts":                "leaf.partners",
 		"train.standins.share=0.1":         "a life among the same co-players",
-		"game.view=1":                      "game.view",
 	} {
 		spectest.Refused(t, want, text, set)
 	}

@@ -10,6 +10,7 @@ import (
 
 // Save adds everything to f under prefix.
 func (m *Mind) Save(f *safetensors.File, prefix string) error {
+	m.vectors.save(f, prefix)
 	return cmp.Or(m.own.brain.Save(f, prefix), m.save(f, prefix))
 }
 
@@ -29,13 +30,16 @@ func (m *Mind) save(f *safetensors.File, prefix string) error {
 		}
 	}
 	f.PutBytes(prefix+"predicted", made)
+	for n, b := range m.unseen {
+		f.PutFloat32(fmt.Sprint(prefix, "unseen/", n), b.W, len(b.W))
+	}
 	return cmp.Or(models, beliefs, stream)
 }
 
 // Load restores what Save stored, exactly.
 func (m *Mind) Load(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.Load(f, prefix), m.own.ranks.load(f, prefix), m.load(f, prefix))
+	return cmp.Or(m.own.brain.Load(f, prefix), m.own.ranks.load(f, prefix), m.vectors.load(f, prefix, false), m.load(f, prefix))
 }
 
 // load restores what save stored.
@@ -55,13 +59,18 @@ func (m *Mind) load(f *safetensors.File, prefix string) error {
 	for n := range made {
 		m.predictions.made[n] = made[n] == 1
 	}
+	for n, b := range m.unseen {
+		if err := f.Float32(b.W, fmt.Sprint(prefix, "unseen/", n), len(b.W)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // LoadWeights restores the networks alone, to play.
 func (m *Mind) LoadWeights(f *safetensors.File, prefix string) error {
 	m.own.changes++
-	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.own.ranks.load(f, prefix), m.loadWeights(f, prefix))
+	return cmp.Or(m.own.brain.LoadWeights(f, prefix), m.own.ranks.load(f, prefix), m.vectors.load(f, prefix, true), m.loadWeights(f, prefix))
 }
 
 // loadWeights restores the networks beside the own one.

@@ -17,6 +17,7 @@ type planner struct {
 	inferred *Inferred
 	own      *ownNetwork
 	others   *others
+	vectors  *vectors // nil: not learnt
 	forest   *search.Forest
 	add      func(f *search.Forest) error // makes one more of the parts
 	parts    []*part                      // whom the search asks, and for the parts of large searches more
@@ -27,6 +28,7 @@ type planner struct {
 	seats    []game.Seat // [places]
 	place    []int       // [decisions][others] ego-first place of each co-player, or absent
 	seen     int         // how often weights had changed when caches were made
+	supposed *supposed   // the roots where not everything is in view; nil: it is
 }
 
 // part is whom a part of a search asks.
@@ -43,7 +45,7 @@ const (
 	cacheLog   = 15
 )
 
-// absent is the place of one who has left, or is out of view.
+// absent is the place of one who has left.
 const absent = -1
 
 // newSearch makes one for up to envs decisions at a time, that draws what an inference
@@ -51,7 +53,8 @@ const absent = -1
 func (m *Mind) newSearch(envs int, goals Inference) (*planner, error) {
 	n, trees := len(m.sees.others), m.search.Trees
 	s := &planner{
-		sees: m.sees, inferred: m.inferred, own: m.own, others: m.others, seats: make([]game.Seat, n+1), place: make([]int, envs*n),
+		sees: m.sees, inferred: m.inferred, own: m.own, others: m.others, vectors: m.vectors,
+		seats: make([]game.Seat, n+1), place: make([]int, envs*n),
 		env: make([]int, 0, envs), rs: make([]rng.Rand, 0, envs*trees), names: newNames(m.shape),
 	}
 	var err error
@@ -60,6 +63,9 @@ func (m *Mind) newSearch(envs int, goals Inference) (*planner, error) {
 	}
 	co := drawn{beliefs: m.beliefs, inference: goals, inferred: m.inferred, names: &s.names, sure: m.truth.goals}
 	s.add = func(f *search.Forest) error { return m.addPart(s, f, co) }
+	if m.sees.spec.View > 0 {
+		s.supposed = m.newSupposed(envs)
+	}
 	return s, s.add(s.forest)
 }
 
@@ -69,12 +75,17 @@ func (m *Mind) addPart(s *planner, f *search.Forest, co drawn) error {
 	if err != nil {
 		return err
 	}
+	if s.supposed != nil {
+		rules = &inView{Rules: rules, sees: m.sees, place: s.place, trees: f.Trees, whole: make([]float32, m.sees.spec.Obs.Len())}
+	}
 	net := search.NetConfig{Observer: rules, ObsLen: m.sees.spec.Obs.Len(), Actions: f.Actions, Rows: f.Group(), Log: m.cacheLog}
 	p := &part{rules: rules, drawn: m.others.drawn(co, net, f.Envs, f.Trees)}
 	p.leaves = m.leaves(net, p.drawn, scripts, s.place)
+	p.leaves.future = newFollower(m.cfg.Leaf.Ahead, m.search.Discount, rules, p.leaves.own, p.drawn, f)
 	asked := search.Asked{Dynamics: s.own.ranks.dynamics(rules), Prior: p.leaves, Others: p.drawn}
 	if m.truth.others != nil {
-		bots, err := m.truth.others(rules, f.Envs)
+		roots, _ := m.roots(f)
+		bots, err := m.truth.others(rules, roots)
 		if err != nil {
 			return err
 		}
@@ -95,7 +106,7 @@ func (s *planner) Run(v *rollout.View, envs []int32) {
 		}
 	}
 	anew := s.names.begin(s.inferred)
-	if changes := s.own.changes + s.others.changes; anew || s.seen != changes {
+	if changes := s.own.changes + s.others.changes + s.vectors.changes(); anew || s.seen != changes {
 		for _, p := range s.parts {
 			p.leaves.forget()
 			p.drawn.forget()
@@ -117,12 +128,16 @@ func (s *planner) setRoot(v *rollout.View, i, n, parts int) {
 	s.seats[0] = v.SeatOf(n)
 	for j, a := range s.sees.others {
 		s.seats[j+1] = v.SeatAt(v.Slot(a, v.T, n))
-		if s.place[s.sees.at(i, j)] = s.sees.place(v.Rollout, a, v.T, n); !s.sees.there(v.Rollout, a, v.T, n) {
+		if s.place[s.sees.at(i, j)] = s.sees.place(v.Rollout, a, v.T, n); s.supposed == nil && !s.sees.there(v.Rollout, a, v.T, n) {
 			s.place[s.sees.at(i, j)] = absent
 		}
 	}
-	for _, p := range s.parts[:parts] {
-		p.rules.Set(i, v.State(n), s.seats)
+	if s.supposed != nil {
+		s.supposed.set(v, i, n, s.seats, s.parts[:parts])
+	} else {
+		for _, p := range s.parts[:parts] {
+			p.rules.Set(i, v.State(n), s.seats)
+		}
 	}
 	s.env = append(s.env, n)
 	lo := len(s.rs)
@@ -145,12 +160,15 @@ func (s *planner) Evaluate(v *rollout.View, envs []int32) {
 // rules, with scripted rollouts if leaves are evaluated by them.
 func (m *Mind) makeRules(f *search.Forest) (learner.Rules, learner.Scripts, error) {
 	switch {
-	case m.cfg.Search.Dynamics != "world" && m.cfg.Leaf.scripted():
+	case m.cfg.Search.Dynamics == "vectors":
+		return m.vectors.rules(f), nil, nil
+	case m.cfg.Search.Dynamics == "rules" && m.cfg.Leaf.scripted():
 		return m.trueRules(m.population.names, m.cfg.Leaf.Scripts, f)
-	case m.cfg.Search.Dynamics != "world":
+	case m.cfg.Search.Dynamics == "rules":
 		return m.trueRules(nil, nil, f)
 	}
-	w, err := learned.New(m.models.World, m.models.Steps, learned.Config{Envs: f.Envs, Trees: f.Trees, Log: m.cacheLog})
+	roots, trees := m.roots(f)
+	w, err := learned.New(m.models.World, m.models.Steps, learned.Config{Envs: roots, Trees: trees, Log: m.cacheLog})
 	if err == nil {
 		w.Fit(f)
 	}
@@ -159,14 +177,16 @@ func (m *Mind) makeRules(f *search.Forest) (learner.Rules, learner.Scripts, erro
 
 // trueRules are the real rules, with bots as models and what oneself may do.
 func (m *Mind) trueRules(bots, own []string, f *search.Forest) (learner.Rules, learner.Scripts, error) {
-	w, err := truth.NewWorld(m.game, bots, own, f.Envs, f.Trees)
+	g, _ := game.WholeOf(m.game) // Fits has refused others
+	roots, trees := m.roots(f)
+	w, err := truth.NewWorld(g, bots, own, roots, trees)
 	if err != nil {
 		return nil, nil, err
 	}
 	if w.Fit(f); !m.cfg.Leaf.scripted() {
 		return w, nil, nil
 	}
-	scripts := truth.NewScripts(truth.NewBots(w, nil, f.Envs), m.search.Discount, m.cacheLog)
+	scripts := truth.NewScripts(truth.NewBots(w, nil, roots), m.search.Discount, m.cacheLog)
 	scripts.Repeat = m.cfg.Leaf.Repeat
 	return w, scripts, nil
 }

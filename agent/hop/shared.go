@@ -34,11 +34,16 @@ func NewShared(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, sc
 			"share a network")
 	}
 	s := &Shared{brain: b}
+	world, err := newVectors(c, g.Spec(), key)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range b.Agents() {
 		m, err := newMind(c, g, models, b, a, scale, key.Child("agent", int(a)))
 		if err != nil {
 			return nil, err
 		}
+		m.vectors = world
 		s.minds = append(s.minds, m)
 	}
 	return s, nil
@@ -67,8 +72,10 @@ func (s *Shared) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if err != nil {
 		return nil, err
 	}
+	u := s.first().update(w)
+	s.first().vectors.Fit(u)
 	own, err := s.brain.Update(ppo.Update{Window: w})
-	return append(own, others...), err
+	return slices.Concat(own, others, u.stats), cmp.Or(u.err, err)
 }
 
 // learnOthers is what Mind.Learn does before its own network learns, for each of them; its numbers
@@ -133,6 +140,7 @@ func (s *Shared) Remember(envs, steps int) {
 
 // Save adds everything to f under prefix.
 func (s *Shared) Save(f *safetensors.File, prefix string) error {
+	s.first().vectors.save(f, prefix)
 	err := s.brain.Save(f, prefix)
 	for i, m := range s.minds {
 		err = cmp.Or(err, m.save(f, s.prefix(prefix, i)))
@@ -148,7 +156,7 @@ func (s *Shared) prefix(all string, i int) string {
 // Load restores what Save stored, exactly.
 func (s *Shared) Load(f *safetensors.File, prefix string) error {
 	s.changed()
-	err := s.brain.Load(f, prefix)
+	err := cmp.Or(s.brain.Load(f, prefix), s.first().vectors.load(f, prefix, false))
 	for i, m := range s.minds {
 		err = cmp.Or(err, m.load(f, s.prefix(prefix, i)))
 	}
@@ -158,7 +166,7 @@ func (s *Shared) Load(f *safetensors.File, prefix string) error {
 // LoadWeights restores the networks alone, to play.
 func (s *Shared) LoadWeights(f *safetensors.File, prefix string) error {
 	s.changed()
-	err := s.brain.LoadWeights(f, prefix)
+	err := cmp.Or(s.brain.LoadWeights(f, prefix), s.first().vectors.load(f, prefix, true))
 	for i, m := range s.minds {
 		err = cmp.Or(err, m.loadWeights(f, s.prefix(prefix, i)))
 	}
@@ -177,7 +185,7 @@ func (s *Shared) Sure() bool { return s.first().Sure() }
 
 // Networks returns the network, and the models beside it.
 func (s *Shared) Networks() []learner.Network {
-	list := s.brain.Networks()
+	list := append(s.brain.Networks(), s.first().vectors.Networks()...)
 	for _, m := range s.minds {
 		for _, x := range append(m.others.Networks(), m.goals.learn.Networks()...) {
 			x.Name = fmt.Sprintf("agent %d's %s", m.sees.me, x.Name)

@@ -64,6 +64,6 @@ func (m *Mind) knowOthers(bots []string) {
 		sure[j] = int32(slices.Index(all, bot))
 	}
 	m.truth.others = func(w learner.Rules, envs int) (search.Others, error) {
-		return truth.NewBots(w.(*truth.World), sure, envs), nil
+		return truth.NewBots(worldOf(w), sure, envs), nil
 	}
 }

@@ -7,7 +7,7 @@ func (c Config) Title() string {
 	kind := map[string]string{"none": "direct-OM", "hand": "HOP", "latent": "HOP+ with types", "classes": "HOP+ with discrete goals",
 		"context": "HOP+ that reads whole lives"}[c.Goals.Kind]
 	rules := "the true rules"
-	if c.Search.Dynamics == "world" {
+	if c.Search.Dynamics != "rules" {
 		rules = "the learnt world model"
 	}
 	leaf := map[string]string{

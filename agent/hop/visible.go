@@ -14,7 +14,8 @@ import (
 // (game.Spec.View), an agent knows neither what the co-player sees nor, once it is out of
 // view, where it is. It is then modelled by what the agent itself sees, told from the
 // co-player's place, and one who is out of view is as absent as one who has left. What the
-// co-player may do is seen by nobody else: its mask is all ones.
+// co-player may do is seen by nobody else: its mask is all ones. Searches suppose the rest
+// (supposed.go).
 //
 // It holds no memory and is for any number of goroutines.
 type visible struct {
@@ -173,14 +174,7 @@ type trajectory struct {
 func (t trajectory) last(ro *batch.Rollout) int { return ro.Step(t.agent, t.hi-1, t.env) }
 
 // shows reports whether an observation shows the seat that is so many places further on.
-func shows(l *game.Layout, obs []float32, place int) bool {
-	for i := place; i < l.PlanesLen(); i += len(l.Planes) {
-		if obs[i] != 0 {
-			return true
-		}
-	}
-	return false
-}
+func shows(l *game.Layout, obs []float32, place int) bool { return l.CellOf(obs, place) >= 0 }
 
 // turn writes to dst what obs says, from the place so many seats further on: who is there,
 // what belongs to whom and what everybody did begin with the one who sits there. Its mask is

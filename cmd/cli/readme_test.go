@@ -41,8 +41,8 @@ func into(t *testing.T, v any, args ...string) {
 	}
 }
 
-// commands returns the lines of a page's sh blocks, without what follows a #.
-func commands(t *testing.T, page string) []string {
+// commands returns the lines of a page's sh blocks, without what follows a #; or of blocks of other kinds.
+func commands(t *testing.T, page string, kinds ...string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", page))
 	if err != nil {
@@ -53,7 +53,7 @@ func commands(t *testing.T, page string) []string {
 	for _, line := range strings.Split(string(text), "\n") {
 		switch {
 		case strings.HasPrefix(line, "```"):
-			in = line == "```sh"
+			in = line == "```sh" || slices.Contains(kinds, strings.TrimPrefix(line, "```"))
 		case in:
 			line, _, _ = strings.Cut(line, " #")
 			lines = append(lines, strings.TrimSpace(line))
@@ -64,15 +64,17 @@ func commands(t *testing.T, page string) []string {
 
 // pages are those that there are in Chinese as well.
 var pages = map[string]string{
-	"README.md":        "README.zh-CN.md",
-	"docs/tutorial.md": "docs/zh/tutorial.md",
-	"docs/hop.md":      "docs/zh/hop.md",
-	"docs/audit.md":    "docs/zh/audit.md",
+	"README.md":         "README.zh-CN.md",
+	"docs/tutorial.md":  "docs/zh/tutorial.md",
+	"docs/hop.md":       "docs/zh/hop.md",
+	"docs/audit.md":     "docs/zh/audit.md",
+	"docs/python.md":    "docs/zh/python.md",
+	"docs/strangers.md": "docs/zh/strangers.md",
 }
 
 func TestChinesePagesShowTheSameCommands(t *testing.T) {
 	for english, chinese := range pages {
-		e, c := commands(t, english), commands(t, chinese)
+		e, c := commands(t, english, "python", "py"), commands(t, chinese, "python", "py")
 		if len(e) < 4 || !slices.Equal(e, c) {
 			t.Errorf("%s and %s show different commands:\n%q\n%q", english, chinese, e, c)
 		}

@@ -69,8 +69,8 @@ func (c trainCmd) boardless(err error) error {
 		[]string{"no board", "language of co-players", "search.", "no rules"}, func(s string) bool { return strings.Contains(err.Error(), s) }) {
 		return err
 	}
-	return fmt.Errorf("%w\nWhat models others and plans needs an environment that says what its board is: let it have hop_layout "+
-		"(docs/environments.md), and train hop+types; or train ppo, which needs none", err)
+	return fmt.Errorf("%w\nOf an environment in Python nobody knows the rules: train hop+, which learns a world model of vectors, or ppo. "+
+		"hop+types needs one that says what its board is: let it have hop_layout (docs/environments.md)", err)
 }
 
 // training makes or opens the folders.

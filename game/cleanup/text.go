@@ -39,7 +39,7 @@ func (st *State) ground(c int16) byte {
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
 	b = st.AppendLast(b, n, st.g.c.View)
 	b = grid.AppendNumbers(b, "cleaned", st.cleaned[:n])
 	return grid.AppendNumbers(b, "harvested", st.harvested[:n]), nil
@@ -51,7 +51,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("cleanup
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "last", "cleaned", "harvested"))
+	t, err := grid.ReadText(text, c.Size, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "last", "cleaned", "harvested"))
 	if err != nil {
 		return err
 	}

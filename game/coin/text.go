@@ -25,7 +25,7 @@ import (
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d wait=%d", st.T, st.wait), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
 		if c == st.coin {
 			return append(b, byte('a'+st.owner))
 		}
@@ -46,7 +46,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("coin", 
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"wait"}, grid.Lines(c.View, "last", "took"))
+	t, err := grid.ReadText(text, c.Size, c.Size, c.Agents, c.Horizon, []string{"wait"}, grid.Lines(c.View, "last", "took"))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ import (
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Spaced(1), func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Spaced(1), func(b []byte, c int16) []byte {
 		if f := slices.Index(st.food[:], c); f >= 0 && st.left>>f&1 != 0 {
 			b = append(b, 'a'+byte(f))
 		}
@@ -60,7 +60,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("foragin
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "levels", "food", "last", "took"))
+	t, err := grid.ReadText(text, c.Size, c.Size, c.Agents, c.Horizon, nil, grid.Lines(c.View, "levels", "food", "last", "took"))
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,11 @@ func (g *Ground) Read(t *Text) {
 	for c, cell := range t.Cells {
 		g.Blocked[c] = cell == "#"
 	}
+	g.Redraw()
+}
+
+// Redraw follows what was written to Blocked. No other state is known to share this ground.
+func (g *Ground) Redraw() {
 	g.Link()
 	g.id = 0
 	g.forget()
@@ -227,30 +232,11 @@ func (p *Players) Hide(l *game.Layout, dst []float32, s game.Seat, view int) {
 	if view == 0 {
 		return
 	}
-	n, planes := l.Last, len(l.Planes)
-	for c := range int16(l.Height * l.Width) {
-		if p.Pos[s] == None || !inView(view, l.Width, p.Pos[s], c) {
-			clear(dst[int(c)*planes : (int(c)+1)*planes])
-		}
-	}
-	for k := range l.Features {
-		if !shows(l, dst, k) {
-			dst[l.FeaturesAt()+k] = 0
-		}
-	}
+	n := l.Last
+	l.Hide(dst, view, int(p.Pos[s]))
 	for k := 1; k < n; k++ {
 		if at := l.LastAt() + k*l.Legal; p.Saw[s]>>((int(s)+k)%n)&1 == 0 {
 			clear(dst[at : at+l.Legal])
 		}
 	}
-}
-
-// shows reports whether an observation has anything on a plane.
-func shows(l *game.Layout, dst []float32, plane int) bool {
-	for i := plane; i < l.PlanesLen(); i += len(l.Planes) {
-		if dst[i] != 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -26,23 +26,23 @@ type Text struct {
 	Lines  map[string][]string // the words after each name
 }
 
-// ReadText reads a position on a square board. keys are the numbers that the
+// ReadText reads a position on a board of so many rows and columns. keys are the numbers that the
 // first line may have beside the time, lines the names of lines that may follow.
-func ReadText(text []byte, size, seats, horizon int, keys, lines []string) (*Text, error) {
+func ReadText(text []byte, height, width, seats, horizon int, keys, lines []string) (*Text, error) {
 	rows := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
-	if len(rows) < size+1 {
-		return nil, fmt.Errorf("%d lines, want a line of time and %d of board", len(rows), size)
+	if len(rows) < height+1 {
+		return nil, fmt.Errorf("%d lines, want a line of time and %d of board", len(rows), height)
 	}
 	t := &Text{Head: map[string]int32{}, Pos: slices.Repeat([]int16{None}, seats), Lines: map[string][]string{}}
 	if err := t.head(rows[0], horizon, keys); err != nil {
 		return nil, err
 	}
-	for y, row := range rows[1 : size+1] {
-		if err := t.row(y, size, strings.Fields(row)); err != nil {
+	for y, row := range rows[1 : height+1] {
+		if err := t.row(y, width, strings.Fields(row)); err != nil {
 			return nil, err
 		}
 	}
-	for _, row := range rows[size+1:] {
+	for _, row := range rows[height+1:] {
 		words := strings.Fields(row)
 		if len(words) == 0 {
 			continue
@@ -76,9 +76,9 @@ func (t *Text) head(line string, horizon int, keys []string) error {
 	return nil
 }
 
-func (t *Text) row(y, size int, cells []string) error {
-	if len(cells) != size {
-		return fmt.Errorf("row %d has %d cells, want %d", y, len(cells), size)
+func (t *Text) row(y, width int, cells []string) error {
+	if len(cells) != width {
+		return fmt.Errorf("row %d has %d cells, want %d", y, len(cells), width)
 	}
 	for _, cell := range cells {
 		rest := strings.TrimLeft(cell, "0123456789")
@@ -186,11 +186,11 @@ func AppendEnd(b []byte, over bool) []byte {
 	return append(b, '\n')
 }
 
-// AppendRows writes a square board: in each cell the seats on it, then what thing
+// AppendRows writes a board: in each cell the seats on it, then what thing
 // appends, or "." if that is nothing.
-func AppendRows(b []byte, size int, pos []int16, put Put, thing func(b []byte, c int16) []byte) []byte {
+func AppendRows(b []byte, height, width int, pos []int16, put Put, thing func(b []byte, c int16) []byte) []byte {
 	var cell []byte
-	for c := range int16(size * size) {
+	for c := range int16(height * width) {
 		cell = cell[:0]
 		for s, p := range pos {
 			if p == c {
@@ -200,8 +200,8 @@ func AppendRows(b []byte, size int, pos []int16, put Put, thing func(b []byte, c
 		if cell = thing(cell, c); len(cell) == 0 {
 			cell = append(cell, '.')
 		}
-		x := int(c) % size
-		if b = put(b, x, cell); x == size-1 {
+		x := int(c) % width
+		if b = put(b, x, cell); x == width-1 {
 			b = append(b, '\n')
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func TestTextIsReadOrRefused(t *testing.T) {
 	const good = "t=3 wait=2 over\n 01a .\n # b\nlast 5 -\n"
 	read := func(text string) (*grid.Text, error) {
-		return grid.ReadText([]byte(text), 2, 2, 9, []string{"wait"}, []string{"last", "took"})
+		return grid.ReadText([]byte(text), 2, 2, 2, 9, []string{"wait"}, []string{"last", "took"})
 	}
 	got, err := read(good)
 	if err != nil {

@@ -48,6 +48,11 @@ var settings = map[string]map[string][]string{
 		"matrix": {"pd", "staghunt", "chicken", "rps"}, "rounds": {"1", "10"}, "memory": {"true", "false"}, "time": {"true", "false"},
 		"hidden": {"false", "true"},
 	},
+	"inmatrix": {
+		"map": {"repeated", "dilemma", "small"}, "agents": {"2", "4"}, "pays": {"[4,0,2,2]", "[3,0,5,1]"}, "horizon": {"40", "150"},
+		"least": {"1000", "50"}, "stop": {"0.1", "1"}, "view": {"0", "1", "3"}, "freeze": {"16", "1", "4"}, "away": {"5", "2"},
+		"regrow": {"0.02", "0.3"}, "refill": {"true", "false"},
+	},
 	"cartpole": {"limit": {"5", "30", "500"}},
 }
 
@@ -119,10 +124,13 @@ func TestEveryParameterCounts(t *testing.T) {
 	// What is set besides, so that the parameter has something to change.
 	besides := map[string][]string{
 		"coin.agents": {"size=3"}, "foraging.min_level": {"agents=3"}, "snowdrift.size": {"drifts=3"},
+		"inmatrix.least": {"stop=1"}, "inmatrix.stop": {"least=0", "stop=0"}, "inmatrix.regrow": {"map=small"}, "inmatrix.refill": {"map=small"},
+		"inmatrix.pays": {"map=small"}, "inmatrix.freeze": {"map=small"}, "inmatrix.away": {"map=small"},
 	}
 	others := map[string]string{
 		"staghunt.player_strength": "[1,2,3,4]", "staghunt.blocks": "2", "staghunt.size": "5", "foraging.size": "7", "foraging.max_level": "3",
 		"foraging.min_level": "2", "foraging.food": "3", "foraging.agents": "3", "tag.blocks": "1", "cleanup.restoration": "0.2",
+		"inmatrix.pays": "[3,0,5,1]",
 	}
 	for _, name := range registry.New().PlainGames() {
 		_, plain := build(t, name)

@@ -25,7 +25,7 @@ import (
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n, size := st.g.c.Agents, st.g.c.Size
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d first=%d", st.T, st.first), st.Done)
-	b = grid.AppendRows(b, size, st.Pos[:n], func(b []byte, x int, cell []byte) []byte {
+	b = grid.AppendRows(b, size, size, st.Pos[:n], func(b []byte, x int, cell []byte) []byte {
 		pad := max(4-len(cell), 1) // most of it on the left, none after the last
 		b = append(append(b, "    "[:max(pad-pad/2, 1)]...), cell...)
 		if x < size-1 {
@@ -63,7 +63,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("staghun
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Agents, c.Horizon, []string{"first"}, grid.Lines(c.View, "last", "gone"))
+	t, err := grid.ReadText(text, c.Size, c.Size, c.Agents, c.Horizon, []string{"first"}, grid.Lines(c.View, "last", "gone"))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.seats
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.Pos[:n], grid.Spaced(3), func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Spaced(3), func(b []byte, c int16) []byte {
 		if st.board.Blocked[c] {
 			b = append(b, '#')
 		}
@@ -50,7 +50,7 @@ func (st *State) UnmarshalText(text []byte) error { return grid.Reading("tag", s
 
 func (st *State) read(text []byte) error {
 	c, n := &st.g.c, st.g.seats
-	t, err := grid.ReadText(text, c.Size, n, c.Horizon, nil, grid.Lines(c.View, "prey", "last", "caught"))
+	t, err := grid.ReadText(text, c.Size, c.Size, n, c.Horizon, nil, grid.Lines(c.View, "prey", "last", "caught"))
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,9 @@ func (c Config) Validate() error {
 	if c.Net == "conv" && c.Frame != "board" {
 		errs = append(errs, config.Bad("frame", c.Frame, "board, because net is conv"))
 	}
+	if c.Frame == "board" && (c.Turn || c.Unordered || c.Distances) {
+		errs = append(errs, config.Bad("frame", c.Frame, "ego or egof, because turn, unordered or distances is true"))
+	}
 	if c.LSTM > 0 && (c.Separate || c.convolves()) {
 		errs = append(errs, config.Bad("lstm", c.LSTM, "0, because net is conv or picture, or separate is true"))
 	}

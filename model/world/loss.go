@@ -17,6 +17,7 @@ type Batch struct {
 	Over   []bool    // [Rows] the episode is over after it
 
 	NextFeat []float32 // [Rows][Features] the features after the step
+	View     int       // how far the one who observed sees, before and after: what lies beyond is on no plane; 0: everything
 }
 
 // Part returns rows lo to before hi of a batch of such observations, as views.
@@ -24,7 +25,7 @@ func (b *Batch) Part(in Input, lo, hi int) Batch {
 	n, f := in.Agents, in.Features
 	return Batch{
 		hi - lo, b.Obs[lo*in.Len() : hi*in.Len()], b.Joint[lo*n : hi*n], b.Next[lo*in.board() : hi*in.board()], b.Reward[lo*n : hi*n],
-		b.Over[lo:hi], b.NextFeat[lo*f : hi*f],
+		b.Over[lo:hi], b.NextFeat[lo*f : hi*f], b.View,
 	}
 }
 
@@ -72,7 +73,8 @@ type targets struct {
 	thing  []float32 // [chunk*cells][things]
 	class  []int32   // [chunk*Agents]
 	level  []int32   // [chunk*Agents]
-	keep   []bool    // [chunk*Agents]
+	keep   []bool    // [chunk*Agents] that moved as the model can say
+	saw    seen      // what came of it as far as that was seen; empty: all was
 	weight []float32 // [chunk*Agents]
 	over   []float32 // [chunk]
 	zero   []float32 // [chunk][Zeroes]
@@ -168,6 +170,7 @@ func (w *netWork) grad(want bool, out int) []float32 {
 // learnRules is the loss of everything that a step decides.
 func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *Losses) {
 	m, n, e := ws.m, ws.m.Agents, ws.m.things()
+	ws.see(b)
 	if e > 0 {
 		ws.thingTargets(b)
 		ws.forwardThings(p, b.Joint, b.Rows)
@@ -176,7 +179,7 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 		if len(m.Weights) > 0 {
 			ws.place.Weight = ws.tgt.thingWeights(m)
 		}
-		l.Things = ws.place.Loss(ws.cell.grad(grad, e), ws.tgt.thing, nn.Rows{N: rows, Total: total})
+		l.Things = ws.place.Loss(ws.cell.grad(grad, e), ws.tgt.thing, nn.Rows{N: rows, Alive: ws.tgt.saw.cells, Total: total})
 		if grad {
 			m.cell.backward(p, &ws.cell)
 		}
@@ -188,6 +191,8 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 	}
 	if (m.Features > 0 || m.Draws()) && e > 0 {
 		ws.takeThings(&Next{}, 0, b.Rows)
+	} else if b.View > 0 {
+		ws.supposeThings(b)
 	}
 	if len(m.Zeroes) > 0 {
 		l.Features = ws.learnFeatures(p, b, total, grad)
@@ -197,7 +202,7 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 	for at, w := range ws.who[:rows] {
 		i, a := int(w)/n, int(w)%n
 		class := m.class(ws.was[i].at[a], ws.next[i].at[a])
-		ws.tgt.keep[at] = class >= 0 && ws.open[at*(reach+1)+int(max(class, 0))]
+		ws.tgt.keep[at] = class >= 0 && ws.open[at*(reach+1)+int(max(class, 0))] && (b.View == 0 || ws.tgt.saw.agents[w])
 		if class < 0 && !m.jumps() {
 			l.Far++
 		}
@@ -216,7 +221,7 @@ func (ws *Work) learnRules(p *nn.Params, b *Batch, total float64, grad bool, l *
 		d = ws.dreward[:rows*len(m.Rewards)]
 		clear(d)
 	}
-	l.Reward = ws.pay.CrossEntropy(d, ws.tgt.level, nil, nn.Rows{N: rows, Total: total})
+	l.Reward = ws.pay.CrossEntropy(d, ws.tgt.level, nil, nn.Rows{N: rows, Alive: ws.paid(b, rows), Total: total})
 	if grad {
 		trunk := ws.agent.trunk
 		m.agent.head.Backward(p, trunk.DY, ws.agent.dy, trunk.Y, ws.agent.y, rows)
@@ -248,7 +253,7 @@ func (ws *Work) learnOver(p *nn.Params, b *Batch, total float64, grad bool, l *L
 		}
 	}
 	ws.forwardOver(p, b.Rows)
-	l.Over = ws.end.Loss(ws.over.grad(grad, 1), ws.tgt.over, nn.Rows{N: b.Rows, Total: total})
+	l.Over = ws.end.Loss(ws.over.grad(grad, 1), ws.tgt.over, nn.Rows{N: b.Rows, Alive: ws.tgt.saw.ends, Total: total})
 	if grad {
 		m.over.backward(p, &ws.over)
 	}

@@ -12,7 +12,8 @@
 // manifest is finished; without, Collect goes on after the last whole file. Open
 // trusts nothing: it checks every hash, shape and number, and what it refuses it
 // names, with what to do. An observation read back is the one that was seen, bit
-// for bit.
+// for bit. Where seats have a view, rows show the whole board all the same: whoever
+// learns from them hides what it would not have seen.
 package dataset
 
 import (
@@ -79,9 +80,9 @@ func (c *Config) manifest() (*Manifest, error) {
 		Format: Format, Version: c.Build.Version, Builds: []runlog.Build{c.Build}, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
 		Among: c.Among, Life: c.Life, Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
-	if spec.View > 0 {
-		bad("game.view is %d, want 0: rows are what each agent sees of the whole board, and models of others learn from them; agents with a "+
-			"view learn theirs while they play", spec.View)
+	if spec.View > 0 && c.Players != nil {
+		bad("game.view is %d, want 0 where agents are recorded: rows are of whole boards, and what agents with a view saw of them is not kept",
+			spec.View)
 	}
 	if err := m.Layout.check(); err != nil {
 		bad("%s cannot be stored: %w", spec.Name, err)

@@ -64,9 +64,10 @@ type Layout struct {
 	Planes   []string `json:"planes"`
 	Owned    int      `json:"owned,omitempty"` // planes after the agents' that are one for each seat too
 	Features int      `json:"features"`
-	Legal    int      `json:"legal"` // as in the game's observation: the mask's length or 0,
-	Time     int      `json:"time"`  // 1 if the time is observed,
-	Last     int      `json:"last"`  // seats in the last joint action or 0
+	Legal    int      `json:"legal"`          // as in the game's observation: the mask's length or 0,
+	Time     int      `json:"time"`           // 1 if the time is observed,
+	Last     int      `json:"last"`           // seats in the last joint action or 0
+	View     int      `json:"view,omitempty"` // how far seats saw; rows show the whole board all the same
 }
 
 // Shard is one file of a dataset. It holds whole episodes.
@@ -83,7 +84,7 @@ func layoutOf(s game.Spec) Layout {
 	return Layout{
 		Seats: s.Seats, Actions: orEmpty(s.Actions), Goals: orEmpty(s.Goals), Horizon: s.Horizon,
 		Height: s.Obs.Height, Width: s.Obs.Width, Planes: orEmpty(s.Obs.Planes), Owned: s.Obs.Owned, Features: s.Obs.Features,
-		Legal: s.Obs.Legal, Time: s.Obs.Time, Last: s.Obs.Last,
+		Legal: s.Obs.Legal, Time: s.Obs.Time, Last: s.Obs.Last, View: s.View,
 	}
 }
 
@@ -115,6 +116,8 @@ func (l *Layout) check() error {
 		return bad("legal", l.Legal, "0 or the number of actions")
 	case l.Time != 0 && l.Time != 1:
 		return bad("time", l.Time, "0 or 1")
+	case l.View < 0 || l.View > 0 && len(l.Planes) == 0:
+		return bad("view", l.View, "0, or above 0 on a board")
 	case l.Last != 0 && (l.Last != l.Seats || l.Legal == 0):
 		return bad("last", l.Last, "0, or the number of seats with the mask observed too")
 	}

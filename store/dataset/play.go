@@ -155,7 +155,11 @@ func (p *player) play(episode int, dst *Columns) (err error) {
 // look observes the game from seat s.
 func (p *player) look(t, s int) moment {
 	k := len(p.layout.Actions)
-	p.st.Observe(game.Seat(s), p.obs)
+	if whole, ok := p.st.(game.Whole); ok && p.layout.View > 0 {
+		whole.ObserveWhole(game.Seat(s), p.obs)
+	} else {
+		p.st.Observe(game.Seat(s), p.obs)
+	}
 	p.st.Legal(game.Seat(s), p.mask[:k])
 	for i := range p.alive {
 		p.alive[i] = p.st.Alive(game.Seat(i))

@@ -74,7 +74,8 @@ func LifeOf(d *dataset.Data, episode int) int { return episode / max(d.Life, 1) 
 
 // NewHistories puts the wanted lives into a model's form. Every agent is seen by each of
 // the others, from an episode's start until that one leaves: nobody sees what happens when
-// it is gone, nor what comes of the step by which it leaves.
+// it is gone, nor what comes of the step by which it leaves. With a view it is seen while it is in
+// it, as what the observer then sees, told from its place.
 func NewHistories(d *dataset.Data, m *sequence.Model, want func(life int) bool) *Histories {
 	h := &Histories{Lives: m.NewLives()}
 	n, obs := d.Layout.Seats, make([]float32, d.ObsLen())
@@ -98,6 +99,7 @@ func NewHistories(d *dataset.Data, m *sequence.Model, want func(life int) bool) 
 				place := (int(d.Seat[watcher.Lo]) - int(d.Seat[q.Lo]) + n) % n
 				for row := q.Lo; row < q.Hi && d.Alive[row*n+place]; row++ {
 					d.Observation(row, obs)
+					asSeen(&d.Layout, obs, place)
 					token := sequence.Token{Obs: obs, Action: int32(d.Action[row]), Start: row == q.Lo,
 						Left: d.End[row] != batch.Going, Reached: int(d.Goal[row])}
 					sees := d.NextAlive[row*n+place]
@@ -114,6 +116,24 @@ func NewHistories(d *dataset.Data, m *sequence.Model, want func(life int) bool) 
 		}
 	}
 	return h
+}
+
+// asSeen makes what one agent would see of the whole board what the observer, who sits so many
+// places further on, sees from its place: of whom is out of view, nothing.
+func asSeen(of *dataset.Layout, obs []float32, place int) {
+	if of.View == 0 {
+		return
+	}
+	l := of.Obs()
+	l.Hide(obs, of.View, l.CellOf(obs, place))
+	for k := range l.Last {
+		if l.CellOf(obs, k) < 0 {
+			clear(obs[l.LastAt()+k*l.Legal:][:l.Legal])
+		}
+	}
+	for k := l.LegalAt(); k < l.TimeAt(); k++ { // what it may do nobody else sees
+		obs[k] = 1
+	}
 }
 
 // SequenceInput says what a model of a dataset's agents reads.

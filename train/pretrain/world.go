@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/config"
@@ -68,6 +69,7 @@ func NewWorld(cfg WorldConfig, data []*dataset.Data, seed uint64) (*World, error
 		return nil, fmt.Errorf("pretrain: a world model for this data: %w", err)
 	}
 	w.batch = world.NewBatch(in, cfg.Batch)
+	w.batch.View = data[0].Layout.View
 	if w.split(); len(w.Parts[0]) == 0 || len(w.Parts[1]) == 0 || len(w.Parts[2]) == 0 {
 		return nil, fmt.Errorf("pretrain: %d rows to learn from, %d to choose by and %d to score: too few episodes; collect more",
 			len(w.Parts[0]), len(w.Parts[1]), len(w.Parts[2]))
@@ -151,9 +153,11 @@ func drawn(in *world.Input, data []*dataset.Data) {
 			for a := range n {
 				from[a], to[a] = -1, -1
 			}
+			view := viewOf(&d.Layout, d.Obs[lo:lo+board], d.NextObs[lo:lo+board])
 			for i, v := range d.NextObs[lo : lo+board] {
 				was, e := d.Obs[lo+i], i%c
 				switch {
+				case !view(i / c):
 				case e >= n:
 					appear[e-n], change[e-n] = appear[e-n] || v != 0 && was == 0, change[e-n] || v != was
 				case v != 0 && was == 0:
@@ -182,6 +186,26 @@ func drawn(in *world.Input, data []*dataset.Data) {
 	}
 }
 
+// viewOf returns which cells were in view before a step and after it.
+func viewOf(l *dataset.Layout, before, after []uint8) func(cell int) bool {
+	if l.View == 0 {
+		return func(int) bool { return true }
+	}
+	of, c := l.Obs(), len(l.Planes)
+	at := func(planes []uint8) int {
+		for i := 0; i < len(planes); i += c {
+			if planes[i] != 0 {
+				return i / c
+			}
+		}
+		return -1
+	}
+	from, to := at(before), at(after)
+	return func(cell int) bool {
+		return from >= 0 && to >= 0 && of.InView(l.View, from, cell) && of.InView(l.View, to, cell)
+	}
+}
+
 // split deals the episodes, and the rows to learn from to strata.
 func (w *World) split() {
 	w.strata = make([][]WorldRow, 2*len(w.Model.Rewards)+w.Model.Actions)
@@ -206,8 +230,14 @@ func (w *World) stratum(d *dataset.Data, row int) int {
 	n, c, levels := d.Layout.Seats, len(d.Layout.Planes), len(w.Model.Rewards)
 	rewards := d.Rewards[row*n : (row+1)*n]
 	pay := slices.Max(rewards)
-	if pay <= 0 {
+	if d.Layout.View > 0 { // those of others are not seen, nor is who stood by
+		pay = d.Reward[row]
+	}
+	switch {
+	case pay <= 0:
 		return 2*levels + int(d.Action[row])
+	case d.Layout.View > 0:
+		return int(w.Model.Level(pay))
 	}
 	planes := d.Layout.Height * d.Layout.Width * c
 	before, after := d.Obs[row*planes:(row+1)*planes], d.NextObs[row*planes:(row+1)*planes]
@@ -239,6 +269,18 @@ func (w *World) Fill(b *world.Batch, i int, at WorldRow) {
 	copy(b.NextFeat[i*m.Features:], d.NextFeat[row*m.Features:(row+1)*m.Features])
 	copy(b.Reward[i*n:], d.Rewards[row*n:(row+1)*n])
 	b.Over[i] = d.Over[row]
+}
+
+// hide takes out of row j of the batch what was not in view, if not everything was.
+func (w *World) hide(j int, l game.Layout) {
+	b := &w.batch
+	if b.View == 0 {
+		return
+	}
+	obs, next := b.Obs[j*l.Len():(j+1)*l.Len()], b.Next[j*l.PlanesLen():(j+1)*l.PlanesLen()]
+	l.Hide(obs, b.View, l.CellOf(obs, 0))
+	l.Features = 0
+	l.Hide(next, b.View, l.CellOf(next, 0))
 }
 
 // WorldAgent returns whose action, ego-first, stands at place a of the joint
@@ -290,6 +332,7 @@ func (w *World) pass(step func(rows int) error) ([]agent.Stat, error) {
 func (w *World) fill(rows []WorldRow, lo, hi int) *world.Batch {
 	for j := lo; j < hi; j++ {
 		w.Fill(&w.batch, j, rows[j])
+		w.hide(j, w.Data[rows[j].Data].Layout.Obs())
 	}
 	b := w.batch.Part(w.Model.Input, lo, hi)
 	return &b

@@ -233,17 +233,18 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	} else if c.MOA.Recorded > 0 && n == 0 {
 		return config.Bad("moa.recorded", c.MOA.Recorded, "0, because train.recorded.windows is 0 and nothing is recorded")
 	}
-	if len(s.Train.Stages) > 0 && c.Search.Dynamics == "world" {
-		return config.Bad("train.stages", len(s.Train.Stages), "none, because search.dynamics is world and the model knows the rules of one game")
+	if len(s.Train.Stages) > 0 && c.Search.Dynamics != "rules" {
+		return config.Bad("train.stages", len(s.Train.Stages), "none, because search.dynamics is "+c.Search.Dynamics+" and the model knows "+
+			"the rules of one game")
 	}
 	if g == nil {
 		return nil
 	}
-	if g.Spec().Opaque && c.Search.Dynamics != "world" {
-		return config.Bad("search.dynamics", c.Search.Dynamics, "world, because another program plays "+s.Game.Name+" and its rules cannot be "+
-			"searched; hop train hop+types --env prepares the models for it")
+	if g.Spec().Opaque && c.Search.Dynamics == "rules" {
+		return config.Bad("search.dynamics", c.Search.Dynamics, "vectors, because another program plays "+s.Game.Name+" and its rules cannot be "+
+			"searched (hop train hop+ --env); or, for boards, world, whose models hop train hop+types --env prepares")
 	}
-	if err := c.Fits(g.Spec()); err != nil || c.Leaf.Kind == "net" {
+	if err := c.Fits(g); err != nil || c.Leaf.Kind == "net" {
 		return err
 	}
 	for i, bot := range c.Leaf.Partners {
@@ -259,6 +260,9 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	}
 	if c.Leaf.Kind == "response" {
 		return nil
+	}
+	if whole, ok := game.WholeOf(g); ok {
+		g = whole
 	}
 	if _, err := truth.NewWorld(g, c.Leaf.Partners, c.Leaf.Scripts, 1, 1); err != nil {
 		return config.Bad("leaf.scripts", c.Leaf.Scripts, "other scripts or leaf.partners: "+err.Error())

@@ -200,9 +200,6 @@ type models struct {
 // modelled are the flags of the game that the models know.
 var modelled = []string{"game.name=staghunt", "game.size=4", "game.agents=2", "game.horizon=7"}
 
-// responds names the bots that the response network knows.
-const responds = "[ns,nh,random]"
-
 func (m *models) make(t *testing.T) {
 	m.once.Do(func() {
 		var game []string
@@ -395,7 +392,7 @@ func (d *drawing) kinds(withModels bool) {
 	}
 	if d.chance(0.3) {
 		d.set("leaf.kind=response")
-		d.set("leaf.partners=%s", responds)
+		d.set("leaf.partners=[]") // those that it knows
 		d.set("models.response=%s/response", d.models.dir)
 	}
 	if d.chance(0.4) {
