@@ -274,6 +274,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		return nil, err
 	}
 	r.Add(slices.Concat(seen, more[0], more[1], more[2], more[4], more[3])...)
+	r.locate()
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,6 +208,12 @@ func TestTheUsersFaultIsNamed(t *testing.T) {
 	const says = "Agents 1, 2 and 3 learn from agent 0's rows: 100 % of them, and from none of their own."
 	if r.Verdict != check.Fault || r.Module != "ppo" || r.Says != says {
 		t.Errorf("got %v in %q: %q, want %q", r.Verdict, r.Module, r.Says, says)
+	}
+	if !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
+		return strings.Contains(f.Says, " It shows with a single row: agent 1's step ") && strings.Contains(f.Next, ".go:") &&
+			strings.Contains(f.Next, "; mend: ")
+	}) {
+		t.Error("no update is shown by a single row, or where it is made and what mends it is not said")
 	}
 	if spent := time.Since(at); spent > 3*time.Minute {
 		t.Errorf("the audit took %v", spent)

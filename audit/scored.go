@@ -35,29 +35,37 @@ func (u *session) scored(ctx context.Context) ([]check.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := func() (eval.Config, error) {
-		members, _, err := saved.Frozen(false)
+	own := func(name string) (eval.Config, error) {
+		members, _, err := saved.Frozen(name == "greedy")
 		if err != nil {
 			return eval.Config{}, err
 		}
-		return u.exp.Scoring(&spec.Agents{Game: saved.Game}, members, "sampled", u.opt.Seeds[0])
+		return u.exp.Scoring(&spec.Agents{Game: saved.Game}, members, name, u.opt.Seeds[0])
 	}
-	found, err := u.score(ctx, own)
-	if err != nil {
-		return nil, fmt.Errorf("audit: scoring: %w", err)
+	var found []check.Finding
+	for _, name := range []string{"sampled", "greedy"} {
+		if name == "greedy" && u.hop != nil {
+			break // who plans takes long, and what is likeliest is the search's to say
+		}
+		list, err := u.score(ctx, own, name)
+		if err != nil {
+			return nil, fmt.Errorf("audit: scoring: %w", err)
+		}
+		found = append(found, list...)
 	}
 	lives, err := u.live(ctx, saved, own)
 	return append(found, lives...), err
 }
 
 // score plays what the agents have learnt, as the end of their training does: on fresh streams, by the name that says how.
-func (u *session) score(ctx context.Context, own func() (eval.Config, error)) ([]check.Finding, error) {
-	c, err := own()
+func (u *session) score(ctx context.Context, own func(name string) (eval.Config, error), name string) ([]check.Finding, error) {
+	c, err := own(name)
 	if err != nil {
 		return nil, err
 	}
 	c.Episodes, c.Workers, c.Lanes = scoredEpisodes, 2, scoredLanes
-	s := checks.NewScored(c.Game, u.key.Child("judge").Child("sampled"), c.Lanes)
+	s := checks.NewScored(c.Game, u.key.Child("judge").Child(name), c.Lanes)
+	s.Greedy = name == "greedy"
 	for i, m := range c.Team {
 		c.Team[i] = s.Watch(m, i)
 	}
@@ -113,11 +121,11 @@ func (u *session) decided(s *checks.Scored) check.Finding {
 }
 
 // live lets the first agent live among the others, and then among the game's random players.
-func (u *session) live(ctx context.Context, saved *spec.Saved, own func() (eval.Config, error)) ([]check.Finding, error) {
+func (u *session) live(ctx context.Context, saved *spec.Saved, own func(name string) (eval.Config, error)) ([]check.Finding, error) {
 	if u.spec.Seats < 2 {
 		return nil, nil
 	}
-	scoring, err := own()
+	scoring, err := own("sampled")
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/nn"
 	"github.com/hop-marl/hop/num/safetensors"
@@ -233,6 +234,11 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 		if want != nil && right && p.hop == nil {
 			p.u.draws.hold(p.u, want)
 		}
+		if want != nil && p.update.Wrong() && p.hop == nil && p.exp.Actor.LSTM == 0 && w.Imagined == nil {
+			if err := p.fewest(given, w, before, after); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if p.exp.Actor.LSTM > 0 && saves {
 		if p.memory, err = remembered(p.Mind, len(p.agents)); err != nil {
@@ -243,6 +249,47 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 		p.stats.take(p, stats, own)
 	}
 	return stats, nil
+}
+
+// fewest looks for the fewest rows by which an update is seen to be wrong: the mind learns from some of its own alone, those at ends
+// first, and goes on from where it was.
+func (p *tap) fewest(g checks.UpdateGiven, w *learner.Window, before, after *safetensors.File) error {
+	saver, _ := learner.As[learner.Saver](p.Mind)
+	var ends, rest []int // steps
+	record.Each(w.Rollout, p.agents[0], func(_, _, step, slot int) {
+		switch ro := w.Rollout; {
+		case !ro.Alive[slot] || !ro.Own[step]:
+		case ro.End[step] != batch.Going:
+			ends = append(ends, step)
+		default:
+			rest = append(rest, step)
+		}
+	})
+	few := *w
+	few.Rollout = batch.New(w.Shape)
+	for i := range 24 { // single rows, then ever more
+		n := 1 << max(0, i-11)
+		rows := slices.Concat(ends[min(i, len(ends)):], rest)
+		few.Rollout.CopyFrom(w.Rollout)
+		clear(few.Rollout.Own)
+		for _, step := range rows[:min(n, len(rows))] {
+			few.Rollout.Own[step] = true
+		}
+		if err := saver.Load(before, ""); err != nil {
+			return err
+		}
+		if _, err := p.Mind.Learn(&few); err != nil {
+			return err
+		}
+		got, err := probe.Saved(p.Mind)
+		if err != nil {
+			return err
+		}
+		if p.update.Shows(g, &few, before, got) {
+			break
+		}
+	}
+	return saver.Load(after, "")
 }
 
 // learnWhole lets a mind learn whose network cannot be seen, and holds the update against its

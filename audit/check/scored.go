@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
@@ -17,6 +18,8 @@ import (
 // Scored watches members of a team while they are scored. Every episode is dealt and played again from its lane's streams, what
 // was counted is counted again, and what networks decided is computed again in float64.
 type Scored struct {
+	Greedy bool // they take their likeliest action
+
 	g     game.Game
 	key   rng.Key
 	lanes [][]decision // [lane] in order
@@ -350,6 +353,10 @@ func (s *Scored) decided(a agent.ID, actor reference.Actor, net reference.Net, k
 					math.Exp(float64(d.logp)), p)
 			case math.Abs(value-float64(d.value)) > 1e-3*max(1, math.Abs(value)):
 				miss("in episode %d of lane %d it takes a state to be worth %.4f, its network says %.4f", d.episode, n, d.value, value)
+			case s.Greedy:
+				if slices.Max(probs) > p+1e-4 {
+					miss("in episode %d of lane %d it plays greedily action %d of probability %.4f, not its likeliest", d.episode, n, d.action, p)
+				}
 			case x < sum-1e-4 || x > sum+p+1e-4:
 				miss("in episode %d of lane %d action %d is not what its stream act/%d/env/%d gives", d.episode, n, d.action, a, n)
 			}

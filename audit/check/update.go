@@ -38,7 +38,8 @@ type HeldUpdate struct {
 	off    float64
 	model  *reference.Change // of the model that learns beside it; nil: there is none
 	about  *reference.Beside
-	whole  bool // all that the mind saves is compared, and nothing else is known of it
+	fewest string // the fewest rows that show what is wrong; "": not looked for, or not found
+	whole  bool   // all that the mind saves is compared, and nothing else is known of it
 	err    error
 }
 
@@ -200,6 +201,37 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	p.chosen(&h, g, o, want)
 	p.layers(&h, o, was, w, want)
 	return want, h.choice == 0
+}
+
+// Shows reports whether what a mind made of a few rows alone is not what it should be, and notes them with what the definition makes
+// of the first.
+func (p *Learner) Shows(g UpdateGiven, window *learner.Window, before, after *safetensors.File) bool {
+	w := windowOf(window)
+	o, ok := p.own(g, w, before)
+	was, err1 := reference.LoadNet(before, "net/")
+	got, err2 := reference.LoadNet(after, "net/")
+	if !ok || err1 != nil || err2 != nil {
+		return false
+	}
+	want, err := o.Update(before, w)
+	if err != nil || want.Rows == 0 || was.Compare(got, want.Net).Same() {
+		return false
+	}
+	at, adv := want.Row[0], "its normalised advantage"
+	if !o.NormAdv {
+		adv = "its advantage"
+	}
+	p.Held[len(p.Held)-1].fewest = fmt.Sprintf(" It shows with %s: agent %d's step %d in env %d, action %d of probability %.3g, reward "+
+		"%.4g, value %.4g; by the definition its return is %.4g and %s %.4g.", rowsAlone(want.Rows), at.Agent, at.T, at.N, want.Action[0],
+		math.Exp(want.OldLogP[0]), w.Reward[w.Step(at.Agent, at.T, at.N)], want.OldV[0], want.Ret[0], adv, want.Adv[0])
+	return true
+}
+
+func rowsAlone(n int) string {
+	if n == 1 {
+		return "a single row"
+	}
+	return fmt.Sprintf("%d rows, the first of them", n)
 }
 
 // shakes is how often an update that differs is computed once more, and fewShakes how often one that is so far off that no more
@@ -499,7 +531,7 @@ func differs(odd []*Learner, all int) (says, next string) {
 		return fmt.Sprintf("%s: the update is not what the definition of %s gives: cosine %.3f of 1, length %.3g of what it should be.",
 			check.Capital(check.Agents(who)), odd[0].Spec.Title(), c.Cosine, c.Length), "Learn of that mind"
 	}
-	next = "ppo.Brain.gather and Advantages (what it is given), losses (the loss), descend and nn.Adam (the step)"
+	next = "ppo.Brain.gather and Advantages (what it is given), losses (the loss), passes and nn.Adam.Step (the step)"
 	switch {
 	case h.slip != nil:
 		says = fmt.Sprintf("%s: the update is what %s would give, not what %s loss does (cosine %.3f, length %.3g of what it should be).",
@@ -519,6 +551,7 @@ func differs(odd []*Learner, all int) (says, next string) {
 		says = fmt.Sprintf("%s: the update is not what %s loss gives: cosine %.3f of 1, length %.3g of what it should be.",
 			check.Capital(check.Agents(who)), name, c.Cosine, c.Length)
 	}
+	says += h.fewest
 	if len(odd) < all {
 		says += fmt.Sprintf(" The other %d learn as they should.", all-len(odd))
 	}
@@ -545,7 +578,20 @@ func recognise(o reference.Own, was, got reference.Net, before *safetensors.File
 // slips are what is tried. An audit does not need them to find a fault, only to
 // give it a name.
 func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
-	const loss, returns, step, rows = "ppo.Brain.losses", "ppo.Advantages", "nn.Trainer.Step and nn.Adam", "ppo.Brain.gather"
+	const ( // where it would be, and the mend
+		loss = "ppo.Brain.losses; mend: the mean of max(-r A, -clip(r) A), with r against the policy that played, plus value_coef/2 times " +
+			"that of (V - R)^2, less the bonus for entropy"
+		returns = "ppo.Advantages; mend: A = r + gamma V' - V + gamma lambda A', where V' and A' end at an exit, and at a cut V' is the last " +
+			"slot's value and A' is 0"
+		step = "nn.Trainer.Step, nn.Adam.Step; mend: scale all gradients down together to a norm of max_grad, then take a step of Adam, " +
+			"whose moments live on"
+		rows     = "ppo.Brain.gather; mend: rows at which the agent was alive and acted itself, with the mask and the action that were recorded"
+		passes   = "ppo.Brain.passes; mend: ppo.epochs passes over the window, each row once in each"
+		fades    = "ppo.Brain.Update; mend: what fades goes from its start to its end by the share of the run that is over"
+		imitates = "ppo.Brain.imitate; mend: half the cross-entropy to the search's policy and half the squared error to the return"
+		labels   = "agent/hop: ownNetwork.Fit; mend: the own network learns with labels in hindsight, and plays with beliefs"
+		rewards  = "learner.Rewards.Apply; mend: an agent's own rewards and the team's mean, weighed by prosocial, times reward_scale"
+	)
 	conf := func(name, look string, f func(*reference.PPO)) updateSlip {
 		return updateSlip{reference.Slip{Name: name, Settings: f}, look}
 	}
@@ -565,18 +611,17 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 		}
 	}
 	list = append(list, conf("gradients that are not clipped", step, func(c *reference.PPO) { c.MaxGrad = 0 }),
-		conf("a single pass over the window", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs = 1 }),
-		conf("one pass less", "ppo.Brain.passes", func(c *reference.PPO) { c.Epochs-- }),
+		conf("a single pass over the window", passes, func(c *reference.PPO) { c.Epochs = 1 }),
+		conf("one pass less", passes, func(c *reference.PPO) { c.Epochs-- }),
 		conf("Adam's usual epsilon", step, func(c *reference.PPO) { c.AdamEps = 1e-8 }),
-		conf("a learning rate that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.LREnd = -1 }),
+		conf("a learning rate that does not fall", fades, func(c *reference.PPO) { c.LREnd = -1 }),
 		updateSlip{reference.Slip{Name: "an optimiser that starts anew with every window", AdamAnew: true}, step},
 		ends("cuts that are taken for exits", batch.Cut, batch.Exited),
 		ends("exits that are bootstrapped from as if they were cuts", batch.Exited, batch.Cut),
-		updateSlip{reference.Slip{Name: "rewards that are not scaled", Rewards: func(r *reference.Rewards) { r.Scale = 1 }},
-			"mind.Rewards.Apply"},
-		updateSlip{reference.Slip{Name: "the team's rewards", Rewards: func(r *reference.Rewards) { r.Prosocial = 1 }}, "mind.Rewards.Apply"},
+		updateSlip{reference.Slip{Name: "rewards that are not scaled", Rewards: func(r *reference.Rewards) { r.Scale = 1 }}, rewards},
+		updateSlip{reference.Slip{Name: "the team's rewards", Rewards: func(r *reference.Rewards) { r.Prosocial = 1 }}, rewards},
 		updateSlip{reference.Slip{Name: "the agent's own rewards alone",
-			Rewards: func(r *reference.Rewards) { r.Prosocial = 0 }}, "mind.Rewards.Apply"},
+			Rewards: func(r *reference.Rewards) { r.Prosocial = 0 }}, rewards},
 		updateSlip{reference.Slip{Name: "learning from all rows, bots' too", Window: func(ro *batch.Rollout) {
 			for i := range ro.Own {
 				ro.Own[i] = true
@@ -587,9 +632,9 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 		list = append(list, updateSlip{reference.Slip{Name: "the rows of another agent", OtherAgent: k}, rows})
 	}
 	if o.Search {
-		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, "agent/hop: fitOwn"},
-			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", NoValue: true}, "ppo.Brain.imitate"},
-			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", NoPolicy: true}, "ppo.Brain.imitate"})
+		return append(list, updateSlip{reference.Slip{Name: "beliefs in place of labels", Beliefs: true}, labels},
+			updateSlip{reference.Slip{Name: "the search's policy alone, without the return", NoValue: true}, imitates},
+			updateSlip{reference.Slip{Name: "the return alone, without the search's policy", NoPolicy: true}, imitates})
 	}
 	if o.Align > 0 {
 		list = append(list, conf("advantages that are not aligned with the others'", "ppo.Brain.align", func(c *reference.PPO) { c.Align = 0 }),
@@ -597,7 +642,7 @@ func updateSlips(o reference.Own, w *reference.Window) []updateSlip {
 	}
 	return append(list, conf("advantages that are not normalised", rows, func(c *reference.PPO) { c.NormAdv = !c.NormAdv }),
 		conf("no clipping of the ratio", loss, func(c *reference.PPO) { c.Clip = 1e9 }),
-		conf("an entropy bonus that does not fall", "ppo.Brain.Update: the schedules", func(c *reference.PPO) { c.EntropyEnd = -1 }),
+		conf("an entropy bonus that does not fall", fades, func(c *reference.PPO) { c.EntropyEnd = -1 }),
 		conf("twice the weight of the value", loss, func(c *reference.PPO) { c.ValueCoef *= 2 }),
 		conf("half the weight of the value", loss, func(c *reference.PPO) { c.ValueCoef /= 2 }),
 		updateSlip{reference.Slip{Name: "a ratio that is always 1", RatioOne: true}, loss},

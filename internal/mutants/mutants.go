@@ -2,7 +2,7 @@
 // an honest colleague could make, with the module that an audit ought to name. They
 // say how good hop audit is.
 //
-// To add one, append a record to corpus/MODULE.txt; records are separated by a line of
+// To add one, append a record to corpus/MODULE.txt (corpus/blind.txt: forty that were planted blind); records are separated by a line of
 // three dashes:
 //
 //	name: advantages with the wrong sign
