@@ -311,6 +311,8 @@ exp = metadata.parse_experiment_plugin_data(tags["_hparams_/experiment"])
 start = metadata.parse_session_start_info_plugin_data(tags["_hparams_/session_start_info"])
 end = metadata.parse_session_end_info_plugin_data(tags["_hparams_/session_end_info"])
 value = lambda v: getattr(v, v.WhichOneof("kind"))
+spec = acc.Tensors("spec")[0].tensor_proto.string_val[0].decode()
+assert acc.summary_metadata["spec"].plugin_data.plugin_name == "text" and "name: toy" in spec, spec
 print(json.dumps({"params": {k: value(v) for k, v in start.hparams.items()}, "names": [h.name for h in exp.hparam_infos],
   "metrics": [m.name.tag for m in exp.metric_infos], "status": end.status}, sort_keys=True))
 `
