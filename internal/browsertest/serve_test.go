@@ -153,6 +153,21 @@ func runs(b *tab) {
 	b.click("edit-save")
 	b.is("a tag like markup is shown as text",
 		`[...document.querySelectorAll('#runs .chip')].some((c) => c.textContent.includes('<b>bold</b>'))`)
+	b.choose("#group", "ppo.lr")
+	b.is("groups with their mean and interval", `document.querySelectorAll('tr.group').length === 2 &&
+		/[0-9.]+ [0-9.]+ – [0-9.]+/.test(document.querySelector('tr.group .c-mean').innerText)`)
+	b.do("document.querySelector('#columns input[value=host]').click()")
+	b.is("a chosen column, and the address holds the view", `document.querySelector('th.c-host') && location.search.includes('group=ppo.lr') &&
+		new URLSearchParams(location.search).getAll('col').includes('host')`)
+	b.choose("#group", "")
+	b.do("document.querySelector('tr[data-run=\"0:ppo-4x4-002\"] .c-pick input').click()")
+	b.click("archive")
+	b.is("what is archived leaves the list", `document.querySelectorAll('#runs tbody tr[data-run]').length === 2`)
+	b.click("kind-archived")
+	b.do("document.querySelector('tr[data-run=\"0:ppo-4x4-002\"] .c-pick input').click()")
+	b.click("archive")
+	b.visit("/")
+	b.is("and comes back", `document.querySelectorAll('#runs tbody tr[data-run]').length === 3`)
 	b.accessible("runs")
 	b.fits("runs")
 	b.visit("/?lang=zh")
