@@ -243,5 +243,11 @@ func (l *Lab) openData(dirs ...prepare.Folder) ([]*dataset.Data, game.Game, erro
 		return nil, nil, fmt.Errorf("reading the game of %s: %w", dirs[0], err)
 	}
 	g, err := made.Of(string(dirs[0])).Build()
-	return data, g, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if whole, ok := game.WholeOf(g); ok { // which rows show
+		g = whole
+	}
+	return data, g, nil
 }

@@ -1,9 +1,11 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -47,10 +49,26 @@ func (l *Lab) report(ctx context.Context, reg *spec.Registry, dir string, gifs, 
 		}
 	}
 	o.Final = final
-	if err := report.Write(ctx, reg, dir, o); err != nil {
+	if err := cmp.Or(report.Write(ctx, reg, dir, o), writeFilms(dir, o.Episodes)); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, "report.html"), nil
+}
+
+// writeFilms puts a report's episodes where TensorBoard looks.
+func writeFilms(dir string, list []report.Episode) error {
+	if len(list) == 0 {
+		return nil
+	}
+	at := runlog.SeedDir(dir, list[0].Seed)
+	if _, err := os.Stat(at); err != nil {
+		at = dir // the report is of one seed
+	}
+	var films []runlog.Film
+	for _, e := range list {
+		films = append(films, runlog.Film{Name: e.Name, GIF: e.GIF})
+	}
+	return runlog.WriteFilms(at, films)
 }
 
 // ZooText is a table of co-players for a terminal.

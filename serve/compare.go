@@ -43,6 +43,8 @@ type compared struct {
 	Curves    template.HTML
 	Profile   template.HTML
 	Wins      template.HTML
+	IQM       template.HTML
+	Pairs     template.HTML
 	Titles    []string // of the figures curves and profile
 	WinsSay   string
 	Specs     specDiff
@@ -175,7 +177,10 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 		c.Notes[i] = s.shelf.Plain(note)
 	}
 	figures := c.Drawings()
-	for i, dst := range []*template.HTML{&out.Final, &out.Curves, &out.Profile} {
+	for i, dst := range []*template.HTML{&out.Final, &out.Curves, &out.Profile, nil, &out.IQM, &out.Pairs} {
+		if dst == nil {
+			continue
+		}
 		if *dst, err = figures[i].Strict(); err != nil {
 			return nil, err
 		}
@@ -184,7 +189,8 @@ func (s *Server) compare(ctx context.Context, key string, list []report.Variant,
 		return nil, err
 	}
 	out.Titles, out.WinsSay = []string{figures[1].Title, figures[2].Title}, figures[3].Caption
-	s.cache.Put(at, out, c.Bytes()+len(out.Final)+len(out.Curves)+len(out.Profile)+len(out.Wins)+64*len(out.Specs.Rows)*len(list))
+	drawn := len(out.Final) + len(out.Curves) + len(out.Profile) + len(out.Wins) + len(out.IQM) + len(out.Pairs)
+	s.cache.Put(at, out, c.Bytes()+drawn+64*len(out.Specs.Rows)*len(list))
 	return out, nil
 }
 

@@ -3,17 +3,24 @@ package serve
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/serve/curve"
 	"github.com/hop-marl/hop/serve/runs"
 	"github.com/hop-marl/hop/store/runlog"
@@ -22,7 +29,8 @@ import (
 
 // Bounds of a view.
 const (
-	maxRuns    = 60
+	maxRuns    = 60  // that are lines of their own; of more there is a line for each group
+	maxNames   = 500 // in an address
 	maxMetrics = 12
 	maxLines   = 300
 	maxPoints  = 4000
@@ -31,10 +39,13 @@ const (
 // curvesQuery is a view of curves, as the address says it.
 type curvesQuery struct {
 	runs    []string
+	choice  *runs.Choice // in place of names: all of the list that are meant
+	group   string       // field by which trainings become one line; "": each is one
+	axis    string
+	how     curve.How
 	metrics []string
-	by      string  // mean, seed, agent or all
-	agent   int     // -2: all
-	weight  float64 // of the smoothing; 0: none
+	by      string // mean, seed, agent or all
+	agent   int    // -2: all
 	span    curve.Range
 	points  int
 	logX    bool
@@ -45,13 +56,25 @@ type curvesQuery struct {
 const everyone = -2
 
 func parseCurves(v url.Values) (q curvesQuery, err error) {
-	q = curvesQuery{runs: v["run"], metrics: v["m"], by: cmp.Or(v.Get("by"), "mean"), agent: everyone, span: curve.All, points: 800}
+	q = curvesQuery{runs: v["run"], metrics: v["m"], by: cmp.Or(v.Get("by"), "mean"), agent: everyone, span: curve.All, points: 800,
+		group: v.Get("group"), axis: v.Get("x"), how: curve.How{Band: v.Get("band"), IQM: v.Get("centre") == "iqm"}}
 	q.logX, q.logY = v.Get("logx") == "1", v.Get("logy") == "1"
 	bad := func(format string, args ...any) (curvesQuery, error) {
 		return q, refuse(http.StatusBadRequest, format, args...)
 	}
-	if len(q.runs) > maxRuns || len(q.metrics) > maxMetrics {
-		return bad("at most %d runs and %d metrics are shown at once", maxRuns, maxMetrics)
+	if v.Get("find") == "1" {
+		choice := runs.ChoiceOf(v)
+		q.choice, q.runs = &choice, nil
+	}
+	if len(q.runs) > maxNames || len(q.metrics) > maxMetrics {
+		return bad("at most %d names of runs and %d metrics are shown at once; find=1 with q=... has all that a search finds",
+			maxNames, maxMetrics)
+	}
+	if !slices.Contains([]string{"", curve.Student, curve.Error, curve.Spread, curve.Resampled, curve.NoBand}, q.how.Band) {
+		return bad("band=%.40q: want student, se, minmax, boot or none", q.how.Band)
+	}
+	if !slices.Contains([]string{curve.Steps, curve.Wall, curve.Agents}, q.axis) {
+		return bad("x=%.40q: want wall, agents, or nothing for env steps", q.axis)
 	}
 	if !slices.Contains([]string{"mean", "seed", "agent", "all"}, q.by) {
 		return bad("by=%.40q: want mean, seed, agent or all", q.by)
@@ -79,7 +102,7 @@ func parseCurves(v url.Values) (q curvesQuery, err error) {
 		q.span.To = math.MaxInt64
 	}
 	if w := v.Get("w"); w != "" {
-		if q.weight, err = strconv.ParseFloat(w, 64); err != nil || !(q.weight >= 0 && q.weight < 1) {
+		if q.how.Weight, err = strconv.ParseFloat(w, 64); err != nil || !(q.how.Weight >= 0 && q.how.Weight < 1) {
 			return bad("w=%.40q: the weight of the smoothing is from 0 to below 1", w)
 		}
 	}
@@ -100,6 +123,7 @@ type curveLine struct {
 // panel is one metric.
 type panel struct {
 	Metric string      `json:"metric"`
+	Unit   string      `json:"unit"` // of its steps; "": env steps
 	Lines  []curveLine `json:"lines"`
 	Refs   []plot.Ref  `json:"refs"`
 }
@@ -120,29 +144,54 @@ type curveRun struct {
 	Last   int64   `json:"last"`
 	Gen    int64   `json:"gen"`
 	Warm   int64   `json:"warm"` // last step of its warm-up
+	Unit   string  `json:"unit"`
 
 	index *curve.Index
+	dir   string
+	rules string
 	about specFacts
-	group int // number of the chosen training
+	group int // number of the chosen training, or group
+}
+
+// curveGroup is a chosen training, or all of those that have the same value of a field.
+type curveGroup struct {
+	Label string `json:"label"`
+	Runs  int    `json:"runs"` // trainings
+}
+
+// chosenRuns are the runs of a query.
+type chosenRuns struct {
+	list   []*curveRun
+	groups []curveGroup
+	field  string // by which they are grouped; "": each training is a group
+	many   bool
+	rows   []runs.Row
 }
 
 // curves is the answer to a query.
 type curves struct {
-	Runs   []*curveRun `json:"runs"`
-	Panels []panel     `json:"panels"`
-	Warm   int64       `json:"warm"`   // the longest warm-up; 0: none
-	Moving bool        `json:"moving"` // a run is being written, or is not all read yet
-	Weight float64     `json:"weight"`
-	By     string      `json:"by"`
-	Notes  []string    `json:"notes"`
+	Runs   []*curveRun  `json:"runs"` // of many those alone with which something is wrong
+	All    int          `json:"all"`
+	Read   float64      `json:"read"`  // share of all rows that was read
+	Field  string       `json:"field"` // by which they are grouped
+	Band   string       `json:"band"`  // that is drawn
+	IQM    bool         `json:"iqm"`
+	Groups []curveGroup `json:"groups"`
+	Panels []panel      `json:"panels"`
+	Warm   int64        `json:"warm"`   // the longest warm-up; 0: none
+	Moving bool         `json:"moving"` // a run is being written, or is not all read yet
+	Weight float64      `json:"weight"`
+	By     string       `json:"by"`
+	Notes  []string     `json:"notes"`
 }
 
 // specFacts is what curves need of a spec.
 type specFacts struct {
-	warm int // windows
-	who  []string
-	refs []plot.Ref
-	runs bool // a training of it runs programs that it names
+	warm   int // windows
+	who    []string
+	refs   []plot.Ref
+	runs   bool            // a training of it runs programs that it names
+	bounds *stats.Interval // of a mean return, by construction; nil: not known
 }
 
 // facts reads a run's spec. Of one that this version does not read there are none.
@@ -158,82 +207,319 @@ func (s *Server) facts(dir string) specFacts {
 	var f specFacts
 	if spec, err := s.c.Lab.Reg.Parse(text, "spec.yaml", "", nil); err == nil {
 		f = specFacts{warm: spec.Train.Warm.Windows, who: spec.Train.Warm.Who, refs: references(&spec), runs: len(spec.Executes()) > 0}
+		if b, ok := spec.Game.Bounds(); ok {
+			f.bounds = &b
+		}
 	}
 	s.cache.Put(key, f, 1024)
 	return f
 }
 
-// chosen finds the runs of a query and brings their indexes up to date.
-func (s *Server) chosen(names []string, most time.Duration) ([]*curveRun, error) {
+// chosen finds the runs of a query and brings their indexes up to date, side by side.
+func (s *Server) chosen(q curvesQuery, most time.Duration) (*chosenRuns, error) {
 	look := s.shelf.Now()
-	until := time.Now().Add(most)
-	var out []*curveRun
-	for g, name := range names {
-		seeds, dirs, err := s.shelf.Seeds(name)
-		if err != nil {
-			return nil, named(err)
-		}
-		_, title, _ := strings.Cut(name, ":")
-		for i, seed := range seeds {
-			r := &curveRun{Run: seed, Title: title, State: runs.Waiting, group: g}
-			r.Seed, _ = runlog.SeedOf(dirs[i])
-			if known, ok := look.Seed(seed); ok {
-				r.Seed, r.State, r.Why, r.Silent, r.Sealed, r.Loose = known.Seed, known.State, known.Why, known.Silent, known.Sealed, known.Loose
-			}
-			out = append(out, r)
-			if r.State == runs.Damaged {
-				continue
-			}
-			r.index = s.indexes.Of(dirs[i])
-			state, err := r.index.Extend(max(5*time.Millisecond, time.Until(until)))
-			s.indexes.Keep(r.index)
-			r.Read, r.Rows, r.Last, r.Gen = state.Read, state.Rows, state.Last, state.Gen
-			if err != nil {
-				r.Why = strings.TrimPrefix(err.Error(), "curve: ")
-				r.index = nil
-				continue
-			}
-			if r.about = s.facts(dirs[i]); r.about.runs {
-				if err := s.allowed(dirs[i]); err != nil {
-					r.Runs = err.Error()
-				}
-			}
-			r.Warm = r.index.Window(r.about.warm)
+	c := &chosenRuns{field: q.group}
+	rows, names := []runs.Row{}, slices.Compact(slices.Sorted(slices.Values(q.runs)))
+	if len(names) == len(q.runs) {
+		names = q.runs // in the order of the address
+	}
+	if q.choice != nil {
+		for _, r := range look.Choose(*q.choice) {
+			names = append(names, r.Name)
 		}
 	}
-	return out, nil
+	if c.many = len(names) > maxRuns; c.many {
+		c.field = cmp.Or(c.field, "preset")
+	}
+	for _, name := range names {
+		row, ok := look.Row(name)
+		if !ok {
+			_, title, _ := strings.Cut(name, ":")
+			row = runs.Row{Training: &runs.Training{Name: name, Title: title}}
+			above, _ := path.Split(name)
+			if of, ok := look.Row(strings.TrimSuffix(above, "/")); ok { // a seed of a training
+				row.Preset, row.Rules, row.Unit, row.Settings = of.Preset, of.Rules, of.Unit, of.Settings
+			}
+		}
+		rows = append(rows, row)
+	}
+	c.rows = rows
+	groups := c.sort(rows)
+	for i, row := range rows {
+		if err := s.add(c, look, row, groups[i]); err != nil {
+			return nil, err
+		}
+	}
+	s.extend(c.list, time.Now().Add(most), q.axis != curve.Steps || slices.Contains(q.metrics, runlog.RateMetric) || !c.many)
+	described := map[string]bool{} // of many runs the specs of a few are read
+	for _, r := range c.list {
+		if key := fmt.Sprint(r.group, r.rules); r.index != nil && !(c.many && described[key]) {
+			described[key] = true
+			s.describe(r)
+		}
+	}
+	return c, nil
+}
+
+// sort finds the groups of some trainings and returns each one's number.
+func (c *chosenRuns) sort(rows []runs.Row) (number []int) {
+	if c.field == "" {
+		for i, r := range rows {
+			c.groups = append(c.groups, curveGroup{r.Title, 1})
+			number = append(number, i)
+		}
+		return number
+	}
+	count := map[string]int{}
+	for _, r := range rows {
+		count[r.Field(c.field)]++
+	}
+	at := map[string]int{}
+	for i, value := range slices.SortedFunc(maps.Keys(count), naturally) {
+		at[value] = i
+		c.groups = append(c.groups, curveGroup{c.field + "=" + cmp.Or(value, "–"), count[value]})
+	}
+	for _, r := range rows {
+		number = append(number, at[r.Field(c.field)])
+	}
+	return number
+}
+
+// differ returns the fields in which the chosen trainings differ.
+func (c *chosenRuns) differ() []string {
+	list := []string{}
+	paths := map[string]bool{}
+	for _, r := range c.rows {
+		for path := range r.Settings {
+			paths[path] = true
+		}
+	}
+	for _, name := range append([]string{"preset", "game", "state", "tags", "folder", "host", "commit"}, slices.Sorted(maps.Keys(paths))...) {
+		if slices.ContainsFunc(c.rows, func(r runs.Row) bool { return r.Field(name) != c.rows[0].Field(name) }) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// naturally orders numbers by their size and texts as they are.
+func naturally(a, b string) int {
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	if err == nil && err2 == nil {
+		return cmp.Or(cmp.Compare(x, y), strings.Compare(a, b))
+	}
+	return strings.Compare(a, b)
+}
+
+// add adds the seeds of a training.
+func (s *Server) add(c *chosenRuns, look *runs.Look, row runs.Row, group int) error {
+	seeds, dirs, err := s.seeds(c, row)
+	if err != nil {
+		return named(err)
+	}
+	for i, seed := range seeds {
+		r := &curveRun{Run: seed, Title: row.Title, State: runs.Waiting, Unit: row.Unit, group: group, rules: row.Rules, dir: dirs[i]}
+		r.Seed, _ = runlog.SeedOf(dirs[i])
+		if known, ok := look.Seed(seed); ok {
+			r.Seed, r.State, r.Why, r.Silent, r.Sealed, r.Loose = known.Seed, known.State, known.Why, known.Silent, known.Sealed, known.Loose
+		}
+		if r.State != runs.Damaged {
+			r.index = s.indexes.Of(dirs[i])
+		}
+		c.list = append(c.list, r)
+	}
+	return nil
+}
+
+// seeds returns the runs of a training. Of many it is taken from the list which there are.
+func (s *Server) seeds(c *chosenRuns, row runs.Row) (names, dirs []string, err error) {
+	if !c.many {
+		return s.shelf.Seeds(row.Name)
+	}
+	for _, seed := range row.Seeds {
+		if seed.State == runs.Waiting {
+			continue
+		}
+		if dir, err := s.shelf.Dir(seed.Name); err == nil { // it may be gone since
+			names, dirs = append(names, seed.Name), append(dirs, dir)
+		}
+	}
+	return names, dirs, nil
+}
+
+// extend brings indexes up to date until it is too late for another part of one; timed: the
+// clock too. What nothing was read of by then waits for the next time: a page shows what there
+// is, says how much that is, and asks again.
+func (s *Server) extend(list []*curveRun, until time.Time, timed bool) {
+	next := make(chan *curveRun)
+	var wg sync.WaitGroup
+	for range min(len(list), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for r := range next {
+				if time.Now().After(until) && !r.index.Begun() {
+					continue
+				}
+				state, err := r.index.Extend(max(5*time.Millisecond, time.Until(until)))
+				if timed && err == nil {
+					r.index.Clock()
+				}
+				s.indexes.Keep(r.index)
+				r.Read, r.Rows, r.Last, r.Gen = state.Read, state.Rows, state.Last, state.Gen
+				if err != nil {
+					r.Why = strings.TrimPrefix(err.Error(), "curve: ")
+					r.index = nil
+				}
+			}
+		})
+	}
+	for _, r := range list {
+		if r.index != nil {
+			next <- r
+		}
+	}
+	close(next)
+	wg.Wait()
+}
+
+// describe adds to a run what its spec says.
+func (s *Server) describe(r *curveRun) {
+	if r.about = s.facts(r.dir); r.about.runs {
+		if err := s.allowed(r.dir); err != nil {
+			r.Runs = err.Error()
+		}
+	}
+	r.Warm = r.index.Window(r.about.warm)
 }
 
 // lines gathers what a query asks for.
 func (s *Server) lines(q curvesQuery, lang string) (*curves, error) {
-	found, err := s.chosen(q.runs, 400*time.Millisecond)
+	found, err := s.chosen(q, 400*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
-	c := &curves{Runs: found, Panels: []panel{}, Weight: q.weight, By: q.by, Notes: []string{}}
-	for _, r := range found {
-		c.Warm = max(c.Warm, r.Warm)
+	return s.linesOfAll(q, found, lang)
+}
+
+func (s *Server) linesOfAll(q curvesQuery, found *chosenRuns, lang string) (*curves, error) {
+	c := &curves{Runs: found.list, All: len(found.list), Read: 1, Field: found.field, Band: q.how.Kind(), IQM: q.how.IQM, Groups: found.groups,
+		Panels: []panel{}, Weight: q.how.Weight, By: q.by, Notes: []string{}}
+	if found.field != "" {
+		q.by, c.By = "mean", "mean"
+	}
+	for _, r := range found.list {
+		if q.axis == curve.Steps {
+			c.Warm = max(c.Warm, r.Warm)
+		}
+		if r.index != nil {
+			c.Read -= (1 - r.Read) / float64(len(found.list))
+		}
 		c.Moving = c.Moving || r.State == runs.Running || r.index != nil && r.Read < 1
 	}
+	if found.many {
+		c.Runs = slices.DeleteFunc(slices.Clone(found.list), func(r *curveRun) bool { return r.Why == "" })
+	}
+	all, err := s.allLines(q, found, lang)
+	if err != nil {
+		return nil, err
+	}
 	total := 0
-	for _, m := range q.metrics {
-		p := panel{Metric: m, Lines: []curveLine{}, Refs: []plot.Ref{}}
-		for g := range q.runs {
-			list, err := s.linesOf(q, m, g, found, lang)
-			if err != nil {
-				return nil, err
+	for i, m := range q.metrics {
+		p := panel{Metric: m, Lines: append([]curveLine{}, slices.Concat(all[i]...)...), Refs: []plot.Ref{}}
+		if total += len(p.Lines); total > maxLines {
+			return nil, refuse(http.StatusBadRequest, "that would be more than %d lines; choose fewer runs or metrics, or show means", maxLines)
+		}
+		for _, r := range found.list {
+			if r.Unit != "" && r.index != nil && len(r.index.Agents(m)) > 0 {
+				p.Unit = r.Unit
 			}
-			if total += len(list); total > maxLines {
-				return nil, refuse(http.StatusBadRequest, "that would be more than %d lines; choose fewer runs or metrics, or show means", maxLines)
-			}
-			p.Lines = append(p.Lines, list...)
 		}
 		if m == "return/mean" || m == "return" {
-			p.Refs = append(p.Refs, s.refs(found, lang)...)
+			p.Refs = append(p.Refs, s.refs(found.list, lang)...)
+			if found.mixed(func(*curveRun) bool { return true }) {
+				c.Notes = append(c.Notes, say(lang, "curves.games"))
+			}
 		}
 		c.Panels = append(c.Panels, p)
 	}
 	return c, nil
+}
+
+// limits are what metrics cannot leave by what they are: shares, counts, lengths.
+var limits = []struct {
+	name  string // as path.Match reads it
+	bound stats.Interval
+}{
+	{"goal/*", stats.Interval{0, 1}}, {"ppo/clipped", stats.Interval{0, 1}}, {"ppo/explained", stats.Interval{math.Inf(-1), 1}},
+	{"ppo/entropy", stats.Interval{0, math.Inf(1)}}, {"ppo/value_loss", stats.Interval{0, math.Inf(1)}},
+	{"ppo/grad_norm", stats.Interval{0, math.Inf(1)}}, {"episode/steps", stats.Interval{0, math.Inf(1)}},
+	{"life", stats.Interval{0, math.Inf(1)}}, {"count/*", stats.Interval{0, math.Inf(1)}}, {"time/*", stats.Interval{0, math.Inf(1)}},
+}
+
+// bounds are what a metric of a group cannot leave; nil: nothing is known.
+func (c *chosenRuns) bounds(metric string, group int) *stats.Interval {
+	of := func(r *curveRun) bool { return r.group == group }
+	if metric == "return" || strings.HasPrefix(metric, "return/") {
+		i := slices.IndexFunc(c.list, func(r *curveRun) bool { return of(r) && r.about.bounds != nil })
+		if i < 0 || c.mixed(of) {
+			return nil
+		}
+		return c.list[i].about.bounds
+	}
+	for _, k := range limits {
+		if ok, _ := path.Match(k.name, metric); ok {
+			return &k.bound
+		}
+	}
+	return nil
+}
+
+// allLines makes the lines of each metric and group, side by side.
+func (s *Server) allLines(q curvesQuery, found *chosenRuns, lang string) (all [][][]curveLine, err error) {
+	type job struct{ metric, group int }
+	jobs, errs := make(chan job), make([]error, len(q.metrics)*len(found.groups))
+	var wg sync.WaitGroup
+	var total atomic.Int64 // lines that are too many are not all made
+	for range q.metrics {
+		all = append(all, make([][]curveLine, len(found.groups)))
+	}
+	for range min(len(q.metrics)*len(found.groups), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for j := range jobs {
+				if total.Load() > maxLines {
+					continue
+				}
+				list, err := s.linesOf(q, q.metrics[j.metric], j.group, found, lang)
+				total.Add(int64(len(list)))
+				if all[j.metric][j.group] = list; err != nil {
+					errs[j.metric*len(found.groups)+j.group] = err
+				}
+			}
+		})
+	}
+	for m := range q.metrics {
+		for g := range found.groups {
+			jobs <- job{m, g}
+		}
+	}
+	close(jobs)
+	wg.Wait()
+	return all, errors.Join(errs...)
+}
+
+// mixed reports whether runs of some kind are of different games.
+func (c *chosenRuns) mixed(of func(*curveRun) bool) bool {
+	rules := ""
+	for _, r := range c.list {
+		if r.index == nil || r.rules == "" || !of(r) {
+			continue
+		}
+		if rules != "" && rules != r.rules {
+			return true
+		}
+		rules = r.rules
+	}
+	return false
 }
 
 // refs are what the returns of all chosen runs can be held against: what is known of their
@@ -249,7 +535,7 @@ func (s *Server) refs(runs []*curveRun, lang string) (list []plot.Ref) {
 			}
 		}
 		if r.Warm > 0 && !slices.ContainsFunc(list, func(x plot.Ref) bool { return strings.HasPrefix(x.Name, say(lang, "curves.bots")) }) {
-			l, err := r.index.Read(curve.Key{Name: "return/mean", Agent: -1}, curve.Range{From: 0, To: r.Warm}, maxPoints, 0)
+			l, err := r.index.Read(curve.Key{Name: "return/mean", Agent: -1}, curve.Steps, curve.Range{From: 0, To: r.Warm}, maxPoints, 0)
 			sum, n := 0., 0.
 			for i, v := range l.Value {
 				if x := float64(v); !math.IsNaN(x) {
@@ -264,8 +550,8 @@ func (s *Server) refs(runs []*curveRun, lang string) (list []plot.Ref) {
 	return list
 }
 
-// linesOf makes the lines of one metric of one chosen training.
-func (s *Server) linesOf(q curvesQuery, metric string, group int, runs []*curveRun, lang string) ([]curveLine, error) {
+// linesOf makes the lines of one metric of one chosen training, or group of them.
+func (s *Server) linesOf(q curvesQuery, metric string, group int, found *chosenRuns, lang string) ([]curveLine, error) {
 	type part struct {
 		run    *curveRun
 		number int // of the seed in its training
@@ -273,7 +559,7 @@ func (s *Server) linesOf(q curvesQuery, metric string, group int, runs []*curveR
 	}
 	var parts []part
 	number := 0
-	for _, r := range runs {
+	for _, r := range found.list {
 		if r.group != group {
 			continue
 		}
@@ -309,8 +595,8 @@ func (s *Server) linesOf(q curvesQuery, metric string, group int, runs []*curveR
 	for _, k := range order {
 		list := groups[k]
 		first := list[0]
-		l := curveLine{Run: first.run.Run, Agent: -1, Label: first.run.Title, Colour: group}
-		alone := len(q.runs) == 1
+		l := curveLine{Run: first.run.Run, Agent: -1, Label: found.groups[group].Label, Colour: group}
+		alone := len(found.groups) == 1
 		if q.by == "seed" || q.by == "all" {
 			seed := first.run.Seed
 			l.Seed = &seed
@@ -331,13 +617,15 @@ func (s *Server) linesOf(q curvesQuery, metric string, group int, runs []*curveR
 		}
 		var err error
 		if len(list) == 1 {
-			l.Line, err = first.run.index.Read(curve.Key{Name: metric, Agent: first.agent}, q.span, q.points, q.weight)
+			l.Line, err = first.run.index.Read(curve.Key{Name: metric, Agent: first.agent}, q.axis, q.span, q.points, q.how.Weight)
 		} else {
 			var avg []curve.Part
 			for _, p := range list {
 				avg = append(avg, curve.Part{Index: p.run.index, Key: curve.Key{Name: metric, Agent: p.agent}, Run: p.number})
 			}
-			l.Line, err = curve.Average(avg, q.span, q.points/2, q.weight)
+			how := q.how
+			how.Bounds = found.bounds(metric, group)
+			l.Line, err = curve.Average(avg, q.axis, q.span, q.points/2, how)
 		}
 		if err != nil {
 			return nil, err
@@ -357,6 +645,7 @@ func (s *Server) curvesAPI(r *http.Request) (any, error) {
 
 // names is what can be shown of some runs.
 type names struct {
+	Fields  []string     `json:"fields"` // in which the runs differ, and by which they can be grouped
 	Metrics []curve.Name `json:"metrics"`
 	Agents  int          `json:"agents"`
 }
@@ -364,8 +653,9 @@ type names struct {
 func (s *Server) namesOf(runs []*curveRun) names {
 	n := names{Metrics: []curve.Name{}}
 	at := map[string]int{}
-	for _, r := range runs {
-		if r.index == nil {
+	every := max(1, len(runs)/maxRuns) // of thousands a few say what there is
+	for k, r := range runs {
+		if r.index == nil || k%every > 0 {
 			continue
 		}
 		for _, m := range r.index.Names() {
@@ -391,11 +681,13 @@ func (s *Server) namesAPI(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.chosen(q.runs, 400*time.Millisecond)
+	found, err := s.chosen(q, 400*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
-	return s.namesOf(runs), nil
+	n := s.namesOf(found.list)
+	n.Fields = found.differ()
+	return n, nil
 }
 
 // curvesView is what the page of curves is made from: its numbers before the script runs.
@@ -413,14 +705,17 @@ func (s *Server) curvesPage(r *http.Request, v *view) (any, error) {
 	}
 	l := s.shelf.Now()
 	d := curvesView{Choice: l.Rows[:min(len(l.Rows), 300)], WarmUp: train.WarmUp}
-	runs, err := s.chosen(q.runs, 200*time.Millisecond)
+	found, err := s.chosen(q, 200*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
-	if d.Names = s.namesOf(runs); len(q.metrics) == 0 && len(d.Names.Metrics) > 0 {
+	if d.Names = s.namesOf(found.list); len(q.metrics) == 0 && len(d.Names.Metrics) > 0 {
 		q.metrics = []string{d.Names.Metrics[0].Name}
 	}
-	d.curves, err = s.lines(q, v.Lang)
+	if found.many { // its script asks for them
+		q.metrics = nil
+	}
+	d.curves, err = s.linesOfAll(q, found, v.Lang)
 	return d, err
 }
 
@@ -443,6 +738,7 @@ func (s *Server) curvesStream(r *http.Request, st *stream) error {
 		return err
 	}
 	type grown struct {
+		Runs   int    `json:"runs"`
 		Rows   int    `json:"rows"`
 		Last   int64  `json:"last"`
 		Gens   int64  `json:"gens"`
@@ -451,15 +747,21 @@ func (s *Server) curvesStream(r *http.Request, st *stream) error {
 	}
 	var was grown
 	for first := true; ; first = false {
-		runs, err := s.chosen(q.runs, 200*time.Millisecond)
+		began, states := time.Now(), sha256.New()
+		found, err := s.chosen(q, 200*time.Millisecond)
 		if err != nil {
 			return err
 		}
-		now := grown{Read: true}
-		for _, r := range runs {
+		now := grown{Read: true, Runs: len(found.list)}
+		for _, r := range found.list {
 			now.Rows, now.Last, now.Gens = now.Rows+r.Rows, max(now.Last, r.Last), now.Gens+r.Gen
-			now.States += fmt.Sprint(r.State, r.Silent, r.Sealed, r.Why, " ")
+			if fmt.Fprint(states, r.Run, r.State, r.Silent, r.Sealed, r.Why, " "); !found.many {
+				now.States += fmt.Sprint(r.State, r.Silent, r.Sealed, r.Why, " ")
+			}
 			now.Read = now.Read && (r.index == nil || r.Read == 1)
+		}
+		if found.many {
+			now.States = hex.EncodeToString(states.Sum(nil)[:8])
 		}
 		if first || now != was {
 			if err := st.send("grown", now); err != nil {
@@ -467,7 +769,7 @@ func (s *Server) curvesStream(r *http.Request, st *stream) error {
 			}
 			was = now
 		}
-		wait := tick
+		wait := max(tick, 10*time.Since(began)) // at most a tenth of a core
 		if !now.Read {
 			wait = 50 * time.Millisecond
 		}

@@ -3,8 +3,6 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,7 +28,8 @@ type runsView struct {
 
 func (s *Server) runsPage(r *http.Request, v *view) (any, error) {
 	l := s.shelf.Now()
-	d := runsView{Rows: l.Rows, All: len(l.Rows), Rev: l.Rev, Folders: s.shelf.Folders(), Notes: l.Notes}
+	list := l.Choose(runs.ChoiceOf(r.URL.Query()))
+	d := runsView{Rows: list, All: len(list), Rev: l.Rev, Folders: s.shelf.Folders(), Notes: l.Notes}
 	if r.URL.Query().Get("rows") != "all" && len(d.Rows) > firstRows {
 		d.Rows = d.Rows[:firstRows]
 	}
@@ -83,41 +82,6 @@ func (s *Server) runsStream(r *http.Request, st *stream) error {
 			return nil
 		}
 	}
-}
-
-// labelRun keeps the tags and the note of a training.
-func (s *Server) labelRun(r *http.Request) (any, error) {
-	var in struct {
-		Run  string
-		Tags []string
-		Note string
-	}
-	if err := body(r, 1<<16, &in); err != nil {
-		return nil, err
-	}
-	if _, folder, err := s.ofRun(in.Run); err != nil {
-		return nil, err
-	} else if err := s.note(r, folder, "label", fmt.Sprintf("%s: tags %q, note %q", in.Run, in.Tags, in.Note)); err != nil {
-		return nil, err
-	}
-	if err := s.shelf.Label(in.Run, in.Tags, in.Note); err != nil {
-		return nil, named(err)
-	}
-	row, _ := s.shelf.Now().Row(in.Run)
-	return json.RawMessage(row.JSON), nil
-}
-
-// named makes an error about a name, or what people wrote, a refusal.
-func named(err error) error {
-	switch {
-	case errors.Is(err, runs.ErrName):
-		return refusal{http.StatusNotFound, err}
-	case errors.Is(err, runs.ErrForeign):
-		return refusal{http.StatusConflict, err}
-	case errors.Is(err, runs.ErrLabel):
-		return refusal{http.StatusBadRequest, err}
-	}
-	return err
 }
 
 // mostFindings is how many findings the page holds; the script is told of all runs'.

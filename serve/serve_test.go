@@ -378,7 +378,8 @@ func TestWrongQuestionsAreRefused(t *testing.T) {
 	for path, code := range map[string]int{
 		"/api/curves?run=0:none": 404, "/api/curves?run=0:..": 404, "/api/curves?run=../../etc": 404, "/api/curves?run=0:%2fetc": 404,
 		"/api/curves?run=0:a&by=x": 400, "/api/curves?run=0:a&w=1": 400, "/api/curves?run=0:a&w=NaN": 400, "/api/curves?run=0:a&agent=-1": 400,
-		"/api/curves?run=0:a&px=99999999": 400, "/api/curves?run=0:a&from=x": 400, "/api/curves?" + strings.Repeat("run=0:a&", maxRuns+1): 400,
+		"/api/curves?run=0:a&px=99999999": 400, "/api/curves?run=0:a&from=x": 400,
+		"/api/curves?run=0:a&band=x": 400, "/api/curves?run=0:a&x=y": 400, "/api/curves?" + strings.Repeat("run=0:a&", maxNames+1): 400,
 		"/api/curves/export?run=0:a&m=return&format=exe": 400, "/api/curves/export?format=csv": 400, "/api/rows/stream?run=0:a/..": 404,
 		"/api/rows/stream?run=0:a/seed-1&after=-1": 400, "/compare?run=0:a&threshold=x": 400, "/api/curves/stream?by=9": 400,
 		"/api/curves/export?run=0:a&m=no/such&format=svg": 404, "/api/curves/export?run=0:a&m=return&m=no/such&format=csv": 404,

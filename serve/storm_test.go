@@ -75,7 +75,8 @@ func children(t testing.TB) (list []string) {
 // What a random request is put together from: what is right, what is nearly right, and what
 // is meant to do harm.
 func pieces(root, program string) (names, values []string) {
-	names = []string{"run", "m", "by", "agent", "w", "px", "from", "to", "logx", "logy", "format", "threshold", "team", "seat",
+	names = []string{"find", "group", "band", "centre", "x", "not",
+		"run", "m", "by", "agent", "w", "px", "from", "to", "logx", "logy", "format", "threshold", "team", "seat",
 		"seed", "moves", "at", "game",
 		"set", "preset", "seeds", "folder", "file", "page", "job", "kind", "rev", "after", "sweep", "q", "phase", "lang", "rows",
 		"text", "id", "session", "token", "step"}
@@ -139,7 +140,8 @@ func TestRandomRequestsDoNoHarm(t *testing.T) {
 		}
 		body := map[string]any{}
 		for range rnd.IntN(4) {
-			body[pick([]string{"run", "Run", "tags", "note", "job", "ID", "At", "Action", "preset", "sets", "seeds", "folder", "PPO"})] =
+			body[pick([]string{"run", "Run", "tags", "note", "job", "ID", "At", "Action", "preset", "sets", "seeds", "folder",
+				"PPO", "runs", "to"})] =
 				[]any{pick(values), []string{pick(values)}, rnd.IntN(9) - 2, nil, "0:a", "0:" + hostile, []string{"ppo.lr=x"}}[rnd.IntN(7)]
 		}
 		text := asJSON(t, body)
@@ -151,6 +153,9 @@ func TestRandomRequestsDoNoHarm(t *testing.T) {
 		}
 		if path == "/api/control/audit" || path == "/api/control/resume" { // of these runs too
 			text = strings.NewReplacer(`"0:a"`, `"0:evil"`, `"0:b"`, `"0:evil"`, `"0:a/seed-1"`, `"0:evil"`, `"0:live"`, `"0:evil"`).Replace(text)
+		}
+		if path == "/api/runs/rename" || path == "/api/runs/delete" { // it might be good, and would move one
+			text = strings.ReplaceAll(text, `"0:`, `"0:no-`)
 		}
 		address := (&url.URL{Path: path}).String() + "?" + q.Encode()
 		u, err := url.Parse(address)

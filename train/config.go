@@ -136,8 +136,8 @@ func (c Config) Validate(seats int, goals []string) error {
 	if c.Warm.Windows > 0 && len(c.Warm.Who) != 2 {
 		bad("warm.who", c.Warm.Who, "two bots, because warm.windows is above 0")
 	}
-	if w := c.Standins.Who; c.Standins.Teams > 0 && (len(w) < 2 || w[0] == "past" || w[1] == "past") {
-		bad("standins.who", w, "at least two, none of the first two past, because standins.teams is above 0")
+	if w := c.Standins.Who; c.Standins.Teams > 0 && (len(w) < 2 || w[0] == "past" || w[1] == "past" || w[0] == w[1]) {
+		bad("standins.who", w, "at least two, the first two neither past nor the same, because standins.teams is above 0")
 	}
 	if w := c.Standins.Who; c.Standins.Alike > 0 && slices.Contains(w, "past") {
 		bad("standins.who", w, "no past, because standins.alike is above 0")

@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/game/stranger"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/store/runlog"
@@ -149,6 +150,9 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 	var err error
 	if s.cfg.Standins.Who, err = stranger.Population(parts.Game, cfg.Standins.Who); err != nil {
 		return nil, err
+	}
+	if who := s.cfg.Standins.Who; cfg.Standins.Teams > 0 && len(who) < 2 {
+		return nil, config.Bad("train.standins.who", who, "two who differ, because train.standins.teams is above 0")
 	}
 	if s.dealing, err = newDealing(s.spec.Seats, cfg.Envs, s.minds, s.cfg.Standins.Who, parts.Key); err != nil {
 		return nil, err

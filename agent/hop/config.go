@@ -83,9 +83,10 @@ func Default() Config {
 		Goals: Goals{
 			Kind: "hand", Doubt: true, DoubtStart: -1, Read: true, Selector: "optimistic", Ahead: 5, Rate: 5e-4, Mix: 0.5, Spread: 1, Gate: -1,
 		},
-		Belief:  belief.Default(),
-		MOA:     MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
-		Search:  Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true, Unseen: "drawn", Others: "model"},
+		Belief: belief.Default(),
+		MOA:    MOA{Config: moa.Default(), Learning: moa.DefaultLearning(), Passes: 2},
+		Search: Search{Config: search.Default(), Dynamics: "rules", When: "always", Guard: true, Unknown: true,
+			Unseen: "drawn", Others: "model"},
 		Leaf:    Leaf{Kind: "net", Partners: []string{"ns", "nh", "random"}, Scripts: []string{"nh", "stag"}, Repeat: 1},
 		Vectors: DefaultVectors(),
 	}

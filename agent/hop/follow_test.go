@@ -14,7 +14,7 @@ import (
 func TestLeavesAreFollowed(t *testing.T) {
 	for ahead, want := range map[int]float64{0: 1, 1: 1.5, 3: 1.875} {
 		g := hunt(t, 9)
-		m, p := makeMind(t, g, 0, 1, func(c *Config) {
+		m, _ := makeMind(t, g, 0, 1, func(c *Config) {
 			c.Goals.Kind, c.Search.Dynamics, c.Leaf.Ahead = "none", "vectors", ahead
 			c.Search.Sims, c.Search.Depth, c.Search.Discount, c.Search.Resample = 7, 1, 0.5, "depth"
 		})

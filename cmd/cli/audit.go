@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -182,19 +183,29 @@ func (c reportCmd) Run(a *app) error {
 type exportCmd struct {
 	Run_   string             `arg:"" name:"run" help:"Folder of a run, or of several seeds of it." type:"path" placeholder:"RUN"`
 	Ask    flags[export.ONNX] `embed:""`
-	Format bool               `name:"onnx" help:"As ONNX files, the one format there is."`
+	ONNX   bool               `name:"onnx" help:"The networks, as ONNX files."`
+	WandB  bool               `name:"wandb" help:"The runs, as Weights & Biases keeps them offline; --out is else wandb."`
+	MLflow bool               `name:"mlflow" help:"The runs, as MLflow's file store; --out is else mlruns."`
 	jsonFlag
 }
 
 func (c exportCmd) Run(a *app, k *kong.Context) error {
-	if !c.Format {
-		return usage("say which format: hop export %s --onnx", c.Run_)
-	}
 	ask, err := c.Ask.read(k, nil)
 	if err != nil {
 		return err
 	}
 	ask.Run = c.Run_
+	for name, chosen := range map[string]bool{"wandb": c.WandB, "mlflow": c.MLflow} {
+		if chosen && (c.ONNX || c.WandB && c.MLflow) {
+			return usage("choose one of --onnx, --wandb and --mlflow")
+		}
+		if chosen {
+			return c.track(a, name, ask)
+		}
+	}
+	if !c.ONNX {
+		return usage("say which format: hop export %s --onnx, --wandb or --mlflow", c.Run_)
+	}
 	all, err := ask.Do(a.lab())
 	if err != nil {
 		return err
@@ -206,4 +217,19 @@ func (c exportCmd) Run(a *app, k *kong.Context) error {
 		fmt.Fprint(a.out, r.Text())
 	}
 	return nil
+}
+
+// track writes runs for a tracker of others.
+func (c exportCmd) track(a *app, name string, ask export.ONNX) error {
+	if ask.Check > 0 {
+		return usage("--check is of --onnx")
+	}
+	to := export.Trackers[name]
+	out := cmp.Or(ask.Out, to.Out)
+	paths, err := export.Track(ask.Run, name, out)
+	if err != nil {
+		return err
+	}
+	next := fmt.Sprintf(to.Next, out)
+	return c.answer(a, map[string]any{"runs": paths, "next": next}, strings.Join(paths, "\n")+"\nNext: "+next+"\n")
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,9 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/hop-marl/hop/lab"
-	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/serve/runs"
-	"github.com/hop-marl/hop/store/runlog"
 )
 
 type lsCmd struct {
@@ -33,7 +29,7 @@ func (c lsCmd) Run(a *app) error {
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "run\tstate\tseeds\tscore\t95 %\tdiffers from others of its preset in")
+	fmt.Fprintln(w, "run\tstate\tseeds\tscore\t95 %\tsettings in which runs differ")
 	list := []*runs.Training{}
 	for _, r := range look.Rows {
 		list = append(list, r.Training)
@@ -54,31 +50,20 @@ func (c lsCmd) Run(a *app) error {
 	return c.answer(a, map[string]any{"runs": list}, text.String())
 }
 
-// trash is the folder beside runs into which they are moved when they are removed.
-const trash = ".trash"
-
 type rmCmd struct {
 	Runs []string `arg:"" help:"Folders of runs." type:"path" placeholder:"RUN"`
 }
 
 func (c rmCmd) Run(a *app) error {
 	for _, dir := range c.Runs {
-		if err := movable(dir); err != nil {
+		if err := lab.Movable(dir); err != nil {
 			return err
 		}
 	}
 	for _, dir := range c.Runs {
-		bin := filepath.Join(filepath.Dir(dir), trash)
-		if err := disk.Make(bin); err != nil {
-			return err
-		}
-		to, err := lab.NewFolder(bin, filepath.Base(dir))
+		to, err := lab.Discard(dir)
 		if err != nil {
 			return err
-		}
-		to = filepath.Join(to, filepath.Base(dir))
-		if err := os.Rename(dir, to); err != nil {
-			return fmt.Errorf("removing %s: %w", dir, err)
 		}
 		fmt.Fprintf(a.out, "%s is in %s; delete that folder for good, or put it back with hop mv %s %s\n", dir, to, to, dir)
 	}
@@ -91,41 +76,13 @@ type mvCmd struct {
 }
 
 func (c mvCmd) Run(a *app) error {
-	if err := movable(c.Run_); err != nil {
-		return err
-	}
 	to := c.To
 	if at, err := os.Stat(to); err == nil && at.IsDir() {
 		to = filepath.Join(to, filepath.Base(c.Run_))
 	}
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return usage("%s is there already", to)
-	}
-	if err := disk.Make(filepath.Dir(to)); err != nil {
+	if err := lab.Move(c.Run_, to); err != nil {
 		return err
-	}
-	if err := os.Rename(c.Run_, to); err != nil {
-		return fmt.Errorf("moving %s: %w", c.Run_, err)
 	}
 	fmt.Fprintf(a.out, "%s is now %s\n", c.Run_, to)
-	return nil
-}
-
-// movable refuses what is no whole run, and a run that somebody writes.
-func movable(dir string) error {
-	seeds, err := lab.Folders(dir)
-	if err != nil {
-		return err
-	}
-	if _, ok := runlog.SeedOf(filepath.Base(dir)); ok {
-		return usage("%s is a seed of %s; move or remove the whole run", dir, filepath.Dir(dir))
-	}
-	for _, seed := range seeds {
-		if h, err := disk.Held(seed); err != nil {
-			return err
-		} else if h.Held {
-			return usage("%s is being written by process %d; stop it first", seed, h.PID)
-		}
-	}
 	return nil
 }

@@ -162,28 +162,17 @@ for view in (2, 0, 1, 3):
                    "train.goal_weight=[{goal: hare, from: 0, to: 1, over: " + str(n(700000, 3000)) + "}]"], s)
 end("10-fade")
 
-# 10, HOP that searches on what it supposes of what it does not see
-for board, preset in ((4, "hop-4x4"), (8, "hop-8x8")):
-    begin()
-    for view, by in ((0, "drawn"), (1, "drawn"), (2, "drawn"), (1, "seen"), (2, "seen"), (1, "gone"), (2, "gone")):
-        for s in SEEDS:
-            train(f"10-plan{board}-{view}-{by}-{s}", "", "10", f"plan{board}-{view}-{by}", preset,
-                  [STAGS, f"game.view={view}", f"search.unseen={by}", f"train.steps={n(40000 if board == 4 else 60000, 2600)}", f"eval.episodes={n(500 if board == 4 else 200, 4)}", "train.strangers.every=0"]
-                  + n([], ["train.warm.windows=1"]), s)
-    end(f"10-plan{board}")
-
-# 10, HOP+ with a view: its reader and its world model learn from views too; what it supposes matters in its search alone
-for board in (4, 8):
-    begin()
-    plus = [STAGS, f"prepare.lives.rows={n(150000, 4000)}", f"prepare.reader.epochs={n(4, 1)}", f"prepare.some.rows={n(20000, 2000)}", f"prepare.wander.rows={n(15000, 2000)}", f"prepare.world.epochs={n(4, 1)}",
-            f"train.steps={n(1000000, 12000)}", "train.save=10000000", f"eval.episodes={n(300, 4)}"]
-    for view, by in ((1, "drawn"), (1, "seen"), (1, "none"), (0, "drawn"), (0, "none"), (2, "drawn"), (2, "seen"), (2, "none")):
-        for s in SEEDS:
-            first = f"10-plus{board}-{view}-drawn-{s}"
-            train(f"10-plus{board}-{view}-{by}-{s}", "" if by == "drawn" else first, "10", f"plus{board}-{view}-{by}", "hop+" if board == 4 else "hop+8x8",
-                  plus + [f"game.view={view}", f"prepare.reader.seed={s}", f"prepare.world.seed={s}"] + (["search.kind=none"] if by == "none" else [f"search.unseen={by}"]), s,
-                  "" if by == "drawn" else f"mkdir -p runs-plus{board}-{view}-{by}-{s} && ln -sfn $R/10/runs-plus{board}-{view}-drawn-{s}/stages runs-plus{board}-{view}-{by}-{s}/stages &&")
-    end(f"10-plus{board}")
+# 10, search with a view: HOP and HOP+ by what they take to be where nothing is seen; "none": HOP+ by its network alone. Seeds in one run.
+begin()
+PLAN = [STAGS, "train.warm.windows=4", "train.strangers.every=0"]
+PLUS = [STAGS, f"prepare.lives.rows={n(40000, 4000)}", "prepare.reader.epochs=2", f"prepare.some.rows={n(12000, 2000)}", f"prepare.wander.rows={n(12000, 2000)}", "prepare.world.epochs=3",
+        "train.envs=64", f"train.steps={n(100000, 12000)}", "train.strangers.every=0", f"eval.episodes={n(100, 4)}"]
+WHO = {"hop4": ("hop-4x4", PLAN + [f"train.steps={n(12800, 6500)}", f"eval.episodes={n(200, 4)}"]), "hop+4": ("hop+", PLUS),
+       "hop8": ("hop-8x8", PLAN + ["search.trees=8", f"train.steps={n(7680, 6500)}", f"eval.episodes={n(60, 4)}"])}
+for who, (preset, sets) in WHO.items():
+    for view, by in ((0, "drawn"), (1, "drawn"), (1, "seen"), (1, "gone"), (2, "drawn"), (2, "seen"), (2, "gone")) + (((1, "none"), (2, "none")) if who == "hop+4" else ()):
+        train(f"10-view-{who}-{view}-{by}", "", "10", f"view-{who}-{view}-{by}", preset, sets + [f"game.view={view}", "search.kind=none" if by == "none" else f"search.unseen={by}"], "1" if TINY else "1-5")
+end("10-view")
 
 # 4: reuse
 begin()
@@ -402,7 +391,7 @@ for s in SEEDS:
     out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace(f"mixed-{s}.yaml --seeds", f"mixed-{s}.yaml {MODELS19} --seeds"))
 end("19")
 
-ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "10-plan4", "10-plus4", "10-plan8", "10-plus8", "14", "15", "16", "17", "18", "19"] + [q for q in P if q.startswith("06-games-")]
+ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "10-view", "14", "15", "16", "17", "18", "19"] + [q for q in P if q.startswith("06-games-")]
 NEEDS = {"16": ["15"], "19": ["15"], "03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
 chosen = [q for q in ORDER if not which or any(q == w or q.startswith(w + "-") for w in which)]
 for q in list(chosen): chosen += [x for x in NEEDS.get(q, []) if x not in chosen]

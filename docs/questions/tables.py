@@ -301,6 +301,21 @@ def q10fade():
         for a, b in (("hop", "ppo"), ("lstm", "ppo"), ("hop", "lstm")):
             if R[v, a] and R[v, b]: diff(f"view {v}: {a} - {b}", of(R[v, a], "mean"), of(R[v, b], "mean"), 2)
 
+def q10view():
+    names = {"hop4": "HOP, 4x4", "hop+4": "HOP+, 4x4", "hop8": "HOP, 8x8"}
+    takes = {"drawn": "a draw from what may be there", "seen": "what was last seen there", "gone": "nothing and nobody", "none": "no search"}
+    head("agents", "view", "where nothing is seen", "mean return", "every seed", "processor s a seed")
+    for who, name in names.items():
+        R = {}
+        for f in glob.glob(os.path.join(root, f"10/view-{who}-[0-9]-*-1-5.json")):
+            view, by = os.path.basename(f)[len(f"view-{who}-"):].split("-")[:2]
+            if r := load(f): R[view, by] = {s["seed"]: s for s in r["seeds"]}
+        at = {k: of(r, "mean") for k, r in R.items()}
+        for (view, by), r in sorted(R.items(), key=lambda x: (x[0][0], list(takes).index(x[0][1]))):
+            row(name, view if view != "0" else "whole board", takes[by] if view != "0" or by == "none" else "-", pm(vals(at[view, by])), every(vals(at[view, by])), num(mean(vals(of(r, "cpu_s"))), 0))
+        for x, y in [((v, "drawn"), (v, by)) for v in "12" for by in ("seen", "gone", "none")] + [(("0", "drawn"), (v, "drawn")) for v in "12"]:
+            if x in at and y in at: diff(f"{name}: {' '.join(x)} - {' '.join(y)}", at[x], at[y])
+
 T11 = {"hop": "HOP", "no-across": "no beliefs across episodes", "no-within": "no beliefs within", "direct-om": "direct-OM, no goals", "a3c": "A3C", "a3c-prosocial": "prosocial A3C", "ppo": "PPO", "ppo-prosocial": "prosocial PPO", "lola": "LOLA", "influence": "social influence", "pr2": "PR2"}
 M11 = ("hop", "no-across", "no-within", "direct-om", "a3c", "a3c-prosocial", "ppo", "ppo-prosocial", "lola", "influence", "pr2")
 def q11():
@@ -500,7 +515,7 @@ def builds(folders):
 
 # Which tables make a question's page, and which folders hold its runs.
 PAGES = {"01": (["01"], ["01"]), "02": (["02"], ["02"]), "03": (["03", "03play"], ["03", "play"]), "04": (["04"], ["04"]), "05": (["05"], ["05"]), "06": (["06", "06games"], ["06", "hop"]),
-         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18", "19")}
+         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade", "10view"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18", "19")}
 
 def write(q):
     tables, folders = PAGES[q]

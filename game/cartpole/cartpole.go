@@ -19,6 +19,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game. Default returns CartPole-v1.
@@ -242,3 +243,6 @@ func (st *State) UnmarshalText(text []byte) error {
 	*st = fresh
 	return nil
 }
+
+// Bounds is what the return cannot leave: 1 a step.
+func Bounds(c Config) stats.Interval { return stats.Interval{0, float64(c.Limit)} }

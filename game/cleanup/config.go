@@ -6,6 +6,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game.
@@ -133,3 +134,6 @@ func (g *Game) Bots() []game.BotInfo {
 		game.Script("fair", "cleans four times, harvests four times, and so on; cleans while there is no apple", (*State).fairMask),
 	}
 }
+
+// Bounds is what an agent's return cannot leave: an apple a step.
+func Bounds(c Config) stats.Interval { return stats.Interval{0, float64(c.Horizon) * c.Pays} }

@@ -6,6 +6,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game. LOLA's own rules are Take "walk",
@@ -118,4 +119,11 @@ func Returns(c Config) []game.Return {
 		return []game.Return{{Name: "own coins only", Value: 9}}
 	}
 	return nil
+}
+
+// Bounds is what an agent's return cannot leave: there is one coin at a time, so that at most one of
+// each step is taken, by whoever shares its cell.
+func Bounds(c Config) stats.Interval {
+	steps := float64(c.Horizon)
+	return stats.Interval{-steps * c.Harm * float64(c.Agents-1), steps * c.Pays}
 }

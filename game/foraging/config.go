@@ -7,6 +7,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game. Default returns an 8x8 board with
@@ -103,3 +104,6 @@ func (g *Game) Bots() []game.BotInfo {
 		{Name: "team", Doc: "the food on the lowest cell, the same for everyone", New: func() game.Bot { return walker{"team", teamFood} }},
 	}
 }
+
+// Bounds is what a forager's return cannot leave: what all food of an episode pays is 1.
+func Bounds(Config) stats.Interval { return stats.Interval{0, 1} }

@@ -13,8 +13,12 @@
 package matrix
 
 import (
+	"math"
+	"slices"
+
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game. Default returns ten rounds of the
@@ -81,3 +85,14 @@ func (g *Game) Stage() Stage { return g.stage }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State { return &State{g: g} }
+
+// Bounds is what a player's return cannot leave: its worst payoff each round, and its best.
+func Bounds(c Config) stats.Interval {
+	for _, s := range Stages() {
+		if s.Name == c.Matrix {
+			all := slices.Concat(s.Pays...)
+			return stats.Interval{float64(c.Rounds * slices.Min(all)), float64(c.Rounds * slices.Max(all))}
+		}
+	}
+	return stats.Interval{math.Inf(-1), math.Inf(1)}
+}

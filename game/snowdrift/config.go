@@ -6,6 +6,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game. Default returns HOP's 8x8 board.
@@ -92,4 +93,10 @@ func Returns(c Config) []game.Return {
 		list = append(list, game.Return{Name: "random", Value: 11.04})
 	}
 	return list
+}
+
+// Bounds is what an agent's return cannot leave: who removes every drift alone, and who none.
+func Bounds(c Config) stats.Interval {
+	drifts := float64(c.Drifts)
+	return stats.Interval{drifts * min(0, c.Pays-c.Cost), drifts * c.Pays}
 }

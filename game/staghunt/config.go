@@ -3,10 +3,12 @@ package staghunt
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Config holds the parameters of the game. Default returns the 4x4 board with
@@ -147,4 +149,15 @@ func Returns(c Config) []game.Return {
 		list = append(list, game.Return{Name: "random", Value: 0.26})
 	}
 	return list
+}
+
+// Bounds is what a hunter's return cannot leave: it leaves with its first catch, a hare of its own or
+// its share of a stag, which takes another hunter.
+func Bounds(c Config) stats.Interval {
+	share := 0.5
+	if len(c.Strength) > 0 {
+		weakest, strongest := slices.Min(c.Strength), slices.Max(c.Strength)
+		share = strongest / (strongest + weakest)
+	}
+	return stats.Interval{0, max(c.HarePays, share*c.StagPays)}
 }

@@ -273,6 +273,11 @@ func theatre(b *tab) {
 	b.press("\u0303") // right arrow
 	b.is("by the keyboard", on("scrub")+".value === '2'")
 	b.is("what it has in mind is shown", on("mind")+".innerText.length > 50")
+	b.do("const x = " + on("scrub") + "; x.value = x.max; x.dispatchEvent(new Event('input', {bubbles: true}))")
+	b.is("payments are drawn on who earned them", `document.querySelectorAll('.bubble').length > 0 &&
+		[...document.querySelectorAll('.bubble')].map((x) => x.dataset.seat).sort().join() ===
+		[...document.querySelectorAll('#players > *')].flatMap((p, s) => (p.querySelector('.got')?.textContent ? [s] : [])).join()`)
+	b.do("const x = " + on("scrub") + "; x.value = 2; x.dispatchEvent(new Event('input', {bubbles: true}))")
 	b.accessible("theatre")
 	b.fits("theatre")
 	link := b.get("location.pathname + location.search")

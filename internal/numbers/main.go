@@ -71,6 +71,11 @@ func run(root, bin, variant, out string, check bool, names []string) error {
 			if err := cmp.Or(disk.Make(dir), disk.WriteJSON(filepath.Join(dir, g.file(name, v)), m)); err != nil {
 				return err
 			}
+			for to, picture := range m.pictures {
+				if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(to)), picture, 0o644); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	if check || out != "" {
@@ -94,7 +99,7 @@ func fillAll(root string, plan plan) error {
 		if err != nil {
 			return err
 		}
-		filled, err := fill(string(text), said)
+		filled, err := fill(string(text), root, said)
 		if err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}

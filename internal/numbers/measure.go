@@ -82,6 +82,16 @@ func (b *bench) measure(g *group, variant string) (*measured, error) {
 			}
 			continue
 		}
+		for from, to := range s.Files {
+			picture, err := os.ReadFile(filepath.Join(work, filepath.FromSlash(from)))
+			if err != nil {
+				return nil, err
+			}
+			if m.pictures == nil {
+				m.pictures = map[string][]byte{}
+			}
+			m.pictures[to] = picture
+		}
 		if m.Steps[s.Name], err = s.take(strings.ReplaceAll(out.String(), work+string(filepath.Separator), "")); err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func TestPagesAreFilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		quotes += len(marks.FindAll(text, -1))
-		if filled, err := fill(string(text), said); err != nil || filled != string(text) {
+		if filled, err := fill(string(text), top, said); err != nil || filled != string(text) {
 			t.Errorf("%s does not say what was measured (%v); go run ./internal/numbers fills it", page, err)
 		}
 	}
@@ -109,12 +109,16 @@ func TestDifferencesAreSeen(t *testing.T) {
 	}
 	said := map[string]string{}
 	g.say("g", []*measured{was, made("mean 2.60, 1 s", "avx2")}, said)
-	page, err := fill("is <!--=g.a.n-->9<!----> (<!--=g.a.n spread-->9<!---->)\n<!--=g.a-->\n```text\nold\n```\n<!---->\n", said)
+	page, err := fill("is <!--=g.a.n-->9<!----> (<!--=g.a.n spread-->9<!---->)\n<!--=g.a-->\n```text\nold\n```\n<!---->\n", top, said)
 	want := "is <!--=g.a.n-->2.55<!----> (<!--=g.a.n spread-->2.50 to 2.60<!---->)\n<!--=g.a-->\n```text\nmean 2.50, 3.0 s\n```\n<!---->\n"
 	if err != nil || page != want {
 		t.Errorf("%v, filled\n%s\nwant\n%s", err, page, want)
 	}
-	if _, err := fill("<!--=g.b.n-->1<!---->", said); err == nil {
+	page, err = fill("<!--=line internal/numbers/main.go fillAll-->?<!---->", top, nil)
+	if err != nil || !strings.Contains(page, "main.go#L") {
+		t.Errorf("a line is quoted as %s, %v", page, err)
+	}
+	if _, err := fill("<!--=g.b.n-->1<!---->", top, said); err == nil {
 		t.Error("what was not measured is quoted")
 	}
 }

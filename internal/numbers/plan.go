@@ -36,6 +36,7 @@ type step struct {
 	Run   string            `yaml:"run"`   // a shell command
 	Cheap bool              `yaml:"cheap"` // a test runs it; it begins with hop
 	Keep  string            `yaml:"keep"`  // lines that are kept, a regular expression; else all
+	Files map[string]string `yaml:"files"` // pictures that it makes, and where in the repository they are kept
 	Find  map[string]string `yaml:"find"`  // numbers: expressions with one bracket, matches joined by commas
 }
 
@@ -44,6 +45,8 @@ type measured struct {
 	By    runlog.Build      `json:"by"`
 	Date  string            `json:"date"`
 	Steps map[string]*found `json:"steps"`
+
+	pictures map[string][]byte // by where they are kept
 }
 
 type found struct {

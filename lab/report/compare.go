@@ -338,10 +338,10 @@ func (r *run) trainCPU() float64 {
 	return r.Result.CPU * min(1, sum/r.Env.Wall)
 }
 
-// Drawings returns the figures of the comparison's page: final, curves, profile and
-// improve, whose only panel is a table of colours.
+// Drawings returns the figures of the comparison's page: final, curves, profile, improve, whose
+// only panel is a table of colours, iqm and pairs.
 func (c *Comparison) Drawings() []*plot.Figure {
-	return []*plot.Figure{c.finalsFigure(), c.curvesFigure(), c.profileFigure(), c.winsFigure()}
+	return []*plot.Figure{c.finalsFigure(), c.curvesFigure(), c.profileFigure(), c.winsFigure(), c.iqmFigure(), c.pairsFigure()}
 }
 
 // WriteCompare writes compare.html, one file that opens offline, compare.md and

@@ -274,6 +274,47 @@ func (c *Comparison) winsFigure() *plot.Figure {
 	}
 }
 
+// iqmFigure draws IQMs with their intervals, as rliable does.
+func (c *Comparison) iqmFigure() *plot.Figure {
+	var rows []plot.Spread
+	var ends []float64
+	for _, x := range c.Variants {
+		rows = append(rows, plot.Spread{Name: x.Name, Color: plot.Agent(x.Number), Mean: x.IQM, CI: x.IQMCI})
+		ends = append(ends, x.IQM, x.IQMCI[0], x.IQMCI[1])
+	}
+	lo, hi := plot.Span(ends)
+	pad := max(0.04*(hi-lo), 1e-6)
+	title := "IQM of the final agents' returns"
+	return &plot.Figure{
+		Name: "iqm", Title: title,
+		Caption: "The line is the mean of the middle half of the seeds, the bar its 95 % interval by stratified bootstrap (Agarwal et al. 2021).",
+		Panels:  []plot.Panel{plot.Spreads(title, "IQM of the mean return of an episode", lo-pad, hi+pad, nil, rows...)},
+	}
+}
+
+// mostPairs is up to how many variants every pair is drawn; of more, each against the first.
+const mostPairs = 4
+
+// pairsFigure draws probabilities of improvement with their intervals, a row for each pair, as
+// rliable does.
+func (c *Comparison) pairsFigure() *plot.Figure {
+	var rows []plot.Spread
+	for i, x := range c.Variants {
+		for k, y := range c.Variants[:i] {
+			if w := c.Improve[i][k]; k == 0 || len(c.Variants) <= mostPairs {
+				rows = append(rows, plot.Spread{Name: x.Name + " > " + y.Name, Color: plot.Agent(x.Number), Mean: w.P, CI: w.CI})
+			}
+		}
+	}
+	return &plot.Figure{
+		Name: "pairs", Title: "Probability of improvement",
+		Caption: "How likely a run of the first gets more than a run of the second, ties counting half; the bar is Newcombe's 95 % interval. " +
+			"Where it holds one half, neither is shown to be better.",
+		Panels: []plot.Panel{plot.Spreads("Probability of improvement, by pair", "P(first > second)", 0, 1,
+			[]plot.Ref{{Name: "neither", Value: 0.5}}, rows...)},
+	}
+}
+
 // Short writes the steps to the threshold; a dash if too few seeds got there.
 func (x *Compared) Short() string {
 	if x.Steps == nil {

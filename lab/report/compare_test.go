@@ -124,8 +124,8 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	for _, link := range regexp.MustCompile(`\]\((\S+\.png)\)`).FindAllStringSubmatch(text, -1) {
 		pictures(t, filepath.Join(dir, link[1]))
 	}
-	if n := strings.Count(text, ".png)"); n != 4 {
-		t.Errorf("the text shows %d figures, want 4", n)
+	if n := strings.Count(text, ".png)"); n != 6 {
+		t.Errorf("the text shows %d figures, want 6", n)
 	}
 }
 

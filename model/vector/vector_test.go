@@ -27,8 +27,8 @@ func walks(rows int, seed uint64) *vector.Batch {
 		for a := range 2 {
 			copy(b.Obs[4*i+2*a:], []float32{at[a], at[1-a] - at[a]})
 			copy(b.Next[4*i+2*a:], []float32{then[a], then[1-a] - then[a]})
-			if math.Abs(float64(then[0]-then[1])) < 0.5 {
-				b.Reward[2*i+a] = 7
+			if b.Reward[2*i+a] = 20; math.Abs(float64(then[0]-then[1])) < 0.5 {
+				b.Reward[2*i+a] = 27
 			}
 			if then[a] < 1.5 {
 				b.Stays[2*i+a], b.Legal[2*i+a] = vector.Stays, 0b111
@@ -102,5 +102,22 @@ func TestAGameIsLearnt(t *testing.T) {
 	if off/seats > 0.06 || wrong/seats > 0.06 {
 		t.Errorf("places are off by %.3f of a step, want at most .06; %.3f of rewards, ends and masks are wrong, want at most .06",
 			off/seats, wrong/seats)
+	}
+}
+
+// Who stays may do something, and a number of few values has one of them, however little is known.
+func TestWhoStaysMayDoSomething(t *testing.T) {
+	m, p, err := vector.New(vector.Config{Hidden: []int{4}}, input, rng.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(p.W)
+	b, s := vector.NewBatch(input, 1), vector.NewScale(input)
+	b.Obs[0], b.Next[0] = 1, 3
+	s.Add(b)
+	b.Obs[0] = 1.9
+	m.Work(1).Step(p, s, b)
+	if b.Stays[0] != vector.Stays || b.Legal[0] == 0 || b.Next[0] != 1 {
+		t.Errorf("stays %d with mask %b at %v, want a mask that is not empty, at 1", b.Stays[0], b.Legal[0], b.Next[0])
 	}
 }

@@ -184,6 +184,7 @@ func flags(c draw.Canvas, p *plot.Plot, pen draw.LineStyle, refs []Ref) {
 		if at > c.Center().X {
 			name.X = at - 4 - st.Width(label(r))
 		}
+		name.X = max(c.Min.X, min(name.X, c.Max.X-st.Width(label(r)))) // inside, on a phone too
 		c.FillText(st, name, label(r))
 	}
 }
@@ -253,10 +254,36 @@ func (s spreads) Plot(c draw.Canvas, p *plot.Plot) {
 			c.FillPolygon(Fade(row.Color, 0.22), Box(x(max(row.CI[0], p.X.Min)), mid-8, x(min(row.CI[1], p.X.Max)), mid+8))
 			c.StrokeLine2(draw.LineStyle{Color: row.Color, Width: 2}, x(row.Mean), mid-10, x(row.Mean), mid+10)
 		}
-		for _, v := range row.Values {
-			dot(c, Fade(row.Color, 0.75), 3.4, vg.Point{X: x(v), Y: mid})
+		at := make([]vg.Length, len(row.Values))
+		for k, v := range row.Values {
+			at[k] = x(v)
+		}
+		for k, up := range apart(at) {
+			dot(c, Fade(row.Color, 0.75), radius, vg.Point{X: at[k], Y: mid + up})
 		}
 	}
+}
+
+// radius is a dot's.
+const radius = 3.4
+
+// apart returns how far dots of one row are moved up or down so that none hides another, as far as
+// the row has room: three seeds are three dots.
+func apart(at []vg.Length) []vg.Length {
+	up := make([]vg.Length, len(at))
+	for i, x := range at {
+		for _, y := range []vg.Length{0, 2 * radius, -2 * radius, radius, -radius, 3 * radius, -3 * radius} {
+			hidden := false
+			for k := range i {
+				hidden = hidden || math.Hypot(float64(at[k]-x), float64(up[k]-y)) < 1.4*radius
+			}
+			if up[i] = y; !hidden {
+				break
+			}
+			up[i] = 0
+		}
+	}
+	return up
 }
 
 // Spreads draws rows between lo and hi of the axis: every value, the mean and its

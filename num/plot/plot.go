@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -23,17 +24,25 @@ type Axis struct {
 	names    []string
 }
 
-// Ticks makes the axis a plot.Ticker.
+// Ticks makes the axis a plot.Ticker. Numbers that would read the same get more digits.
 func (a Axis) Ticks(lo, hi float64) []plot.Tick {
 	var out []plot.Tick
-	for _, v := range a.At {
-		label := axisNumber
-		if a.Label != nil {
-			label = a.Label
-		}
-		out = append(out, plot.Tick{Value: v, Label: label(v)})
+	label := axisNumber
+	if a.Label != nil {
+		label = a.Label
 	}
-	return out
+	for digits := 0; ; digits++ {
+		out = out[:0]
+		read := map[string]bool{}
+		for _, v := range a.At {
+			out = append(out, plot.Tick{Value: v, Label: label(v)})
+			read[label(v)] = true
+		}
+		if len(read) == len(a.At) || a.names != nil || digits > 12 {
+			return out
+		}
+		label = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'f', digits, 64), "-", "−", 1) }
+	}
 }
 
 // Round is an axis with about n round ticks. An axis without length gets some.

@@ -366,9 +366,8 @@ def test_messages_use_the_users_words(tmp_path):
     """--env as it was typed; hop_layout where a board is missing; no advice that cannot be followed."""
     said = hop("train", "ppo", "--env", "odd:nowhere", "--out", tmp_path, fails=True)
     assert said.startswith("hop: --env odd:nowhere: odd has no nowhere") and "game.env" not in said
-    for preset in ("hop+", "hop+types"):
-        said = hop("train", preset, "--env", "odd:line", "--out", tmp_path, fails=True)
-        assert "hop_layout" in said, said
+    said = hop("train", "hop+types", "--env", "odd:line", "--out", tmp_path, fails=True)
+    assert "hop_layout" in said and "train hop+," in said, said
     fields = {f["path"]: f for f in json.loads(hop("list", "fields", "--env", "odd:line", "--json"))["fields"]}
     assert fields["game.env"]["default"] == "odd:line" and "game.size" not in fields
     said = hop("audit", "ppo", "--env", "odd:line", "--out", tmp_path, "--seeds", "1")
@@ -422,6 +421,22 @@ def test_learning_is_above_random(tmp_path):
     scored = json.loads(hop("eval", "--env=odd:line", "--team=random", "--episodes=100", "--json"))
     assert abs(scored["mean"]) < 0.5
     assert json.loads((run / "result.json").read_text())["mean"] > 3
+
+
+def test_hop_plus_plans_on_a_world_of_vectors(tmp_path):
+    """It learns how the environment goes on, and looking ahead beats its own network; for any workers, the same."""
+    sets = ["--set=eval.episodes=30", "--set=train.window=26", "--set=vectors.hidden=[32]"]
+    run = train(tmp_path / "one", *sets, "--workers=1", preset="hop+", steps=500)
+    same(run, train(tmp_path / "two", *sets, "--workers=2", preset="hop+", steps=500))
+    last = {}
+    for row in (run / "metrics.csv").read_text().splitlines()[1:]:
+        last[row.split(",")[1]] = float(row.split(",")[3])
+    assert min(last["vectors/next"], last["vectors/reward"]) > 0.7, last
+    alone = train(tmp_path / "alone", *sets, "--set=search.kind=none", preset="hop+", steps=500)
+    means = [json.loads((r / "result.json").read_text())["mean"] for r in (run, alone)]
+    assert means[0] > means[1] + 0.5, means
+    assert "pictures" in hop("train", "hop+", "--env", "odd:eye", "--out", tmp_path, fails=True)
+    assert "Box" in hop("train", "hop+", "--env", "odd:aim", "--out", tmp_path, fails=True)
 
 
 AIM = ["--set=train.envs=16", "--set=train.window=32", "--set=ppo.entropy=0", "--set=ppo.entropy_end=-1"]

@@ -65,7 +65,7 @@ func TestStepsOfVectors(t *testing.T) {
 	r := rng.New(5).Rand()
 	st := g.New()
 	st.Reset(&r)
-	w.Set(0, st, []game.Seat{1, 2, 0})
+	w.Set(0, st, []game.Seat{1, 0, 2})
 	_, root := w.Root(0, 0)
 	w.Root(1, 5)
 	acts := make([]int32, 3)
@@ -73,12 +73,12 @@ func TestStepsOfVectors(t *testing.T) {
 		acts[s] = (&game.Random{Actions: len(spec.Actions)}).Act(st, game.Seat(s), &r)
 	}
 	leaves := []search.Leaf{{Tree: 0, From: 0, To: 1, Action: acts[1]}, {Tree: 1, From: 5, To: 6, Action: acts[1]}}
-	w.Expand(leaves, []int32{acts[2], acts[0], acts[2], acts[0]}, nil)
+	w.Expand(leaves, []int32{acts[0], acts[2], acts[0], acts[2]}, nil)
 	if leaves[0].Key != leaves[1].Key || leaves[0].Key == root || leaves[0].Reward != leaves[1].Reward {
 		t.Errorf("the same step twice: %+v", leaves)
 	}
 	seen := make([]float32, spec.Obs.Len())
-	for place, s := range []int{1, 2, 0} {
+	for place, s := range []int{1, 0, 2} {
 		w.Observe(seen, 0, 1, place)
 		if at := seen[spec.Obs.TimeAt()]; at != 1/float32(spec.Horizon) {
 			t.Errorf("place %d sees the time %v", place, at)
@@ -90,7 +90,7 @@ func TestStepsOfVectors(t *testing.T) {
 		}
 	}
 	other := []search.Leaf{{Tree: 0, From: 0, To: 2, Action: acts[1]}}
-	w.Expand(other, []int32{(acts[2] + 1) % 5, acts[0]}, nil)
+	w.Expand(other, []int32{(acts[0] + 1) % 5, acts[2]}, nil)
 	if other[0].Key == leaves[0].Key {
 		t.Error("another joint action leads to a state of the same key")
 	}

@@ -47,6 +47,7 @@ type Belief struct {
 	here   []int     // [others] the cell on which a co-player is seen, -1: none
 	walked []float32 // [cells+1] scratch
 	free   []int     // [cells] scratch
+	open   []bool    // [cells] moves lead there
 	dense  float32   // of what one seat can catch, on cells that were never seen
 }
 
@@ -61,7 +62,7 @@ func New(g game.Game) (*Belief, error) {
 	n, cells := s.Seats-1, s.Obs.Height*s.Obs.Width
 	b := &Belief{
 		l: s.Obs, view: s.View, others: n, cells: cells, things: h.Things(), W: make([]float32, n*(cells+2)+3*cells),
-		walked: make([]float32, cells+1), here: make([]int, n), free: make([]int, 0, cells),
+		walked: make([]float32, cells+1), here: make([]int, n), free: make([]int, 0, cells), open: make([]bool, cells),
 	}
 	rest := b.W
 	take := func(n int) (part []float32) {
@@ -98,12 +99,14 @@ func (b *Belief) See(obs []float32) {
 		return
 	}
 	if seen := sum(b.known); seen > 0 { // not the first
+		b.reach(me)
 		b.dense = b.density(seen)
 		for k := range b.at {
 			b.walk(k, me)
 		}
 	}
 	b.look(obs, me)
+	b.reach(me)
 	for k, p := range b.at {
 		b.rule(k, p, me)
 	}
@@ -126,6 +129,22 @@ func (b *Belief) each(c int, do func(to int)) {
 		if yy, xx := y+d[0], x+d[1]; yy >= 0 && yy < b.l.Height && xx >= 0 && xx < b.l.Width && !b.wall(yy*b.l.Width+xx) {
 			do(yy*b.l.Width + xx)
 		}
+	}
+}
+
+// reach finds the cells to which moves lead from where oneself stands: nobody and nothing is on any
+// other.
+func (b *Belief) reach(me int) {
+	clear(b.open)
+	b.free, b.open[me] = append(b.free[:0], me), true
+	for len(b.free) > 0 {
+		c := b.free[len(b.free)-1]
+		b.free = b.free[:len(b.free)-1]
+		b.each(c, func(to int) {
+			if !b.open[to] {
+				b.free, b.open[to] = append(b.free, to), true
+			}
+		})
 	}
 }
 
@@ -256,7 +275,7 @@ func (b *Belief) rule(k int, p []float32, me int) {
 	}
 	sum := p[b.cells]
 	for c := range b.cells {
-		if b.l.InView(b.view, me, c) || b.wall(c) {
+		if b.l.InView(b.view, me, c) || !b.open[c] {
 			p[c] = 0
 		}
 		sum += p[c]
@@ -274,7 +293,7 @@ func (b *Belief) rule(k int, p []float32, me int) {
 func (b *Belief) anywhere(p []float32, me int) {
 	sum := float32(1)
 	for c := range b.cells {
-		if p[c] = 0; !b.l.InView(b.view, me, c) && !b.wall(c) {
+		if p[c] = 0; !b.l.InView(b.view, me, c) && b.open[c] {
 			p[c] = 1
 			sum++
 		}
@@ -316,7 +335,7 @@ func (b *Belief) scatter(dst []float32, r *rng.Rand) {
 	planes, n := len(b.l.Planes), b.others+1
 	b.free = b.free[:0]
 	for c, known := range b.known {
-		if known == 0 {
+		if known == 0 && b.open[c] {
 			b.free = append(b.free, c)
 		}
 	}

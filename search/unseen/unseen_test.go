@@ -7,6 +7,7 @@ import (
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/gametest"
+	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/num/rng"
 )
@@ -64,22 +65,39 @@ func (l *looker) play(r *rng.Rand, look func()) {
 	}
 }
 
+// ground is a board with the blocks that are on a plane of an observation.
+func ground(l *game.Layout, obs []float32, plane int) *grid.Ground {
+	g := grid.NewGround(l.Width, 0)
+	for c := range g.Blocked {
+		g.Blocked[c] = obs[c*len(l.Planes)+plane] != 0
+	}
+	g.Redraw()
+	return &g
+}
+
 // A drawn board shows what is seen where it is seen; elsewhere it keeps to the rules: nobody is
 // further from where it was last seen than steps have passed, nobody is twice or on a block, and
 // there is no more prey than the game has. A state made of it observes just that.
 func TestDrawnBoardsAreSeenAsTheGameIs(t *testing.T) {
-	for _, c := range []struct{ size, blocks, view int }{{4, 0, 1}, {6, 3, 2}} {
+	for _, c := range []struct{ size, blocks, view, episodes int }{{4, 0, 1, 10}, {6, 3, 2, 10}, {5, 4, 1, 40}} {
 		l, r := newLooker(t, func(to *staghunt.Config) { to.Size, to.Blocks, to.View = c.size, c.blocks, c.view }), rng.New(1).Rand()
 		lay, n := l.g.Spec().Obs, l.g.Spec().Seats
 		board, seen, again := make([]float32, lay.Len()), make([]float32, lay.Len()), make([]float32, lay.Len())
 		st := l.whole.New().(game.Supposer)
-		for range 15 {
+		for range c.episodes {
 			l.play(&r, func() {
-				for range 3 {
+				for range 2 {
 					l.b.Draw(board, l.obs, Drawn, &r)
 					st.Suppose(0, board)
 					if st.Observe(0, again); !slices.Equal(again, board) {
 						t.Fatalf("%d x %d: what was drawn is observed otherwise\n%s", c.size, c.size, gametest.Text(t, st))
+					}
+					paths := ground(&lay, board, n)
+					for i, x := range board[:lay.PlanesLen()] {
+						plane, at := i%len(lay.Planes), int16(i/len(lay.Planes))
+						if x != 0 && plane != n && paths.Steps(at, int16(lay.CellOf(board, 0))) >= grid.Far {
+							t.Fatalf("no path leads to %q\n%s", lay.Planes[plane], gametest.Text(t, st))
+						}
 					}
 					copy(seen, board)
 					if lay.Hide(seen, c.view, lay.CellOf(board, 0)); !slices.Equal(seen, l.obs) {
@@ -95,18 +113,20 @@ func TestDrawnBoardsAreSeenAsTheGameIs(t *testing.T) {
 					if slices.Max(count[:n]) > 1 || count[n+1] > 2 || count[n+2] > 4 {
 						t.Fatalf("%v of each plane", count)
 					}
-					left, caught := 0, 0
+					left, caught, hidden := 0, 0, 0
 					for k := range l.seenAt {
 						if count[k+1] == 0 {
 							left++
 						}
 					}
 					for c, f := range l.b.found {
+						if l.b.known[c] == 0 && l.b.open[c] {
+							hidden++ // what was never found may be there
+						}
 						if f > 0 && l.b.is[c] == 0 {
 							caught += l.b.things[int(f)-1].Takes
 						}
 					}
-					hidden := len(l.b.known) - int(sum(l.b.known)) // cells on which what was never found may be
 					if missing := 2*(2-count[n+1]) + 4 - count[n+2]; missing > max(left, caught) && hidden >= l.b.missing(1)+l.b.missing(2) {
 						t.Fatalf("%d have left, and prey of %d is missing, of which %d is known", left, missing, caught)
 					}

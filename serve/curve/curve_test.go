@@ -87,7 +87,7 @@ func TestExtremesStay(t *testing.T) {
 		}
 		for _, r := range []Range{All, {12_345, 167_890}, {50_000, 52_000}, {0, 0}, {199_980, math.MaxInt64}} {
 			for _, points := range []int{16, 300, 3000} {
-				l, err := x.Read(Key{"x", -1}, r, points, 0)
+				l, err := x.Read(Key{"x", -1}, Steps, r, points, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -137,7 +137,7 @@ func TestAverageIsTheDefinition(t *testing.T) {
 		x := index(t, file(t, rows...), maxKept)
 		parts = append(parts, Part{x, Key{"r", 0}, s}, Part{x, Key{"r", 1}, s})
 	}
-	l, err := Average(parts, All, points, 0)
+	l, err := Average(parts, Steps, All, points, How{})
 	if err != nil || len(l.Step) != points {
 		t.Fatalf("%d points, %v", len(l.Step), err)
 	}
@@ -155,7 +155,7 @@ func TestAverageIsTheDefinition(t *testing.T) {
 			t.Errorf("stretch %d: %d seeds, n %d, %d rows", i, l.Runs[i], l.N[i], l.Rows[i])
 		}
 	}
-	one, err := Average(parts[:2], All, points, 0)
+	one, err := Average(parts[:2], Steps, All, points, How{})
 	if err != nil || !math.IsInf(float64(one.Low[0]), -1) {
 		t.Errorf("the band of one seed begins at %v; one seed bounds nothing", one.Low[0])
 	}
@@ -179,7 +179,7 @@ func TestSmoothingIsTheDefinition(t *testing.T) {
 	}
 	x := index(t, file(t, rows...), maxKept)
 	for _, r := range []Range{{0, 40}, {300, 340}} {
-		l, err := x.Read(Key{"x", -1}, r, 100, w)
+		l, err := x.Read(Key{"x", -1}, Steps, r, 100, w)
 		if err != nil || len(l.Smooth) != 41 || l.By != 1 {
 			t.Fatalf("%d smoothed of %d, by %d: %v", len(l.Smooth), len(l.Step), l.By, err)
 		}
@@ -212,8 +212,8 @@ func TestGrowthAndCutsAreFollowed(t *testing.T) {
 			t.Fatalf("text %d: %d rows, %v, want %d", i, st.Rows, err, want)
 		}
 		fresh := index(t, dir, maxKept)
-		a, _ := x.Read(Key{"x", -1}, All, 1000, 0)
-		b, _ := fresh.Read(Key{"x", -1}, All, 1000, 0)
+		a, _ := x.Read(Key{"x", -1}, Steps, All, 1000, 0)
+		b, _ := fresh.Read(Key{"x", -1}, Steps, All, 1000, 0)
 		if !slices.Equal(a.Value, b.Value) || !slices.Equal(a.N, b.N) {
 			t.Fatalf("text %d: the index has other rows than a fresh one", i)
 		}
@@ -355,7 +355,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.Keep(x)
-			if line, err := x.Read(Key{"x", -1}, All, 20, 0); err != nil || line.Of != 2000 {
+			if line, err := x.Read(Key{"x", -1}, Steps, All, 20, 0); err != nil || line.Of != 2000 {
 				t.Fatalf("%d rows of a smaller index, %v", line.Of, err)
 			}
 		}
@@ -391,13 +391,13 @@ func FuzzMetrics(f *testing.F) {
 		var parts []Part
 		for i, n := range x.Names() {
 			for _, a := range n.Agents {
-				if _, err := x.Read(Key{n.Name, a}, Range{int64(i), 3}, 16, 0.5); err != nil {
+				if _, err := x.Read(Key{n.Name, a}, Steps, Range{int64(i), 3}, 16, 0.5); err != nil {
 					t.Error(err)
 				}
 				parts = append(parts, Part{x, Key{n.Name, a}, i})
 			}
 		}
-		if _, err := Average(parts, All, 16, 0.5); err != nil {
+		if _, err := Average(parts, Steps, All, 16, How{Weight: 0.5}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -435,13 +435,13 @@ func BenchmarkTenMillionRows(b *testing.B) {
 		b.ReportMetric(time.Since(began).Seconds(), "s/index")
 		b.ReportMetric(float64(x.weight())/1e6, "MB/index")
 		began = time.Now()
-		if _, err := x.Read(Key{"m3", 2}, All, 1600, 0.9); err != nil {
+		if _, err := x.Read(Key{"m3", 2}, Steps, All, 1600, 0.9); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(1e3*time.Since(began).Seconds(), "ms/view")
 		began = time.Now()
 		last := x.state().Last
-		l, err := x.Read(Key{"m3", 2}, Range{last / 2, last/2 + last/400}, 1600, 0)
+		l, err := x.Read(Key{"m3", 2}, Steps, Range{last / 2, last/2 + last/400}, 1600, 0)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hop-marl/hop/num/disk"
+	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
 )
 
@@ -43,13 +44,13 @@ var All = Range{0, -1}
 
 func (r Range) has(step int64) bool { return r.To < r.From || step >= r.From && step <= r.To }
 
-// Read returns a series in a range for a number of points. Smoothing is exponential: each
+// Read returns a series over an axis, in a range of it, for a number of points. Smoothing is exponential: each
 // row moves the smoothed value by 1 - weight of the difference (0: none), and it is over
-// rows before the range too. A series that there is not has no points.
-func (x *Index) Read(k Key, r Range, points int, weight float64) (Line, error) {
+// rows before the range too. A series that there is not, or not over that axis, has no points.
+func (x *Index) Read(k Key, axis string, r Range, points int, weight float64) (Line, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.byKey[k]
+	s := x.of(k, axis)
 	if s == nil {
 		return Line{Kind: Raw, Step: []int64{}, Value: []stats.Number{}, N: []int64{}, Rows: []int{}}, nil
 	}
@@ -117,6 +118,9 @@ func (x *Index) reread(s *series, first, last int) ([]point, error) {
 			b = b[k:]
 		}
 		at += int64(end)
+	}
+	if s.over != nil {
+		s.over.move(list)
 	}
 	return list, nil
 }
@@ -326,15 +330,15 @@ type Part struct {
 	Run   int // parts of one run are averaged first: a run counts once
 }
 
-// Average returns the mean of several series over stretches of steps: first over the parts of
-// a run, weighted by the counts behind the rows, then over runs, each counting once, with
-// Student's 95 % interval as its band where there are two or more. A run has a value at a
-// stretch between its first row and its last: stretches without a row are bridged.
-func Average(parts []Part, r Range, points int, weight float64) (Line, error) {
+// Average returns several series as one over stretches of an axis: first over the parts of a run,
+// weighted by the counts behind the rows, then over runs, each counting once, with a band where
+// there are two or more. A run has a value at a stretch between its first row and its last:
+// stretches without a row are bridged.
+func Average(parts []Part, axis string, r Range, points int, how How) (Line, error) {
 	l := Line{Kind: Mean}
 	lo, hi, most := int64(math.MaxInt64), int64(math.MinInt64), 1
 	for _, p := range parts {
-		first, last, n := p.Index.span(p.Key, r)
+		first, last, n := p.Index.span(p.Key, axis, r)
 		if n > 0 {
 			lo, hi, most = min(lo, first), max(hi, last), max(most, n)
 		}
@@ -344,56 +348,65 @@ func Average(parts []Part, r Range, points int, weight float64) (Line, error) {
 		return l.whole(), nil
 	}
 	g := gridOf(lo, hi, min(points, most))
-	byRun := map[int][]bin{}
-	var runs []int
-	for _, p := range parts {
-		bins := byRun[p.Run]
-		if bins == nil {
-			bins = make([]bin, g.n)
-			byRun[p.Run] = bins
-			runs = append(runs, p.Run)
-		}
-		nans, err := p.Index.fill(p.Key, r, g, bins)
+	parts = slices.Clone(parts)
+	slices.SortStableFunc(parts, func(a, b Part) int { return a.Run - b.Run })
+	at := make([]stretch, g.n)
+	bins := make([]bin, g.n) // of one run
+	for i, p := range parts {
+		nans, err := p.Index.fill(p.Key, axis, r, g, bins)
 		if err != nil {
 			return Line{}, err
 		}
 		l.NaNs += nans
-	}
-	slices.Sort(runs)
-	curves := make([][]float64, len(runs))
-	for i, run := range runs {
-		curves[i] = bridged(byRun[run])
-	}
-	e := ema{weight: weight}
-	for i := range g.n {
-		var acc stats.Acc
-		n, count := int64(0), 0
-		for k, run := range runs {
-			if v := curves[k][i]; !math.IsNaN(v) {
-				acc.Add(v)
-				n, count = n+byRun[run][i].n, count+byRun[run][i].rows
-			}
-		}
-		if acc.N() == 0 {
+		if i+1 < len(parts) && parts[i+1].Run == p.Run {
 			continue
 		}
-		l.put(g.step(i), acc.Mean(), n, count)
-		l.Runs = append(l.Runs, acc.N())
-		ci := acc.CI(0.95)
-		l.Low, l.High = append(l.Low, stats.Number(ci[0])), append(l.High, stats.Number(ci[1]))
-		if weight > 0 {
-			l.By = max(1, l.Of/max(1, len(parts))/g.n)
-			l.Smooth = append(l.Smooth, stats.Number(e.add(acc.Mean(), l.By)))
+		for j, v := range bridged(bins) {
+			if !math.IsNaN(v) {
+				at[j].values = append(at[j].values, v)
+				at[j].n, at[j].rows = at[j].n+bins[j].n, at[j].rows+bins[j].rows
+			}
 		}
+		clear(bins)
 	}
+	l.through(at, g, len(parts), how)
 	return l.whole(), nil
 }
 
+// stretch is what runs come to at one.
+type stretch struct {
+	values []float64 // one for each run
+	n      int64
+	rows   int
+}
+
+// through puts a line through stretches.
+func (l *Line) through(at []stretch, g grid, parts int, how How) {
+	e := ema{weight: how.Weight}
+	random := rng.New(1).Child("band").Rand()
+	for i, s := range at {
+		if len(s.values) == 0 {
+			continue
+		}
+		v := how.centre(s.values)
+		l.put(g.step(i), v, s.n, s.rows)
+		l.Runs = append(l.Runs, len(s.values))
+		if how.Kind() != NoBand {
+			ci := how.band(s.values, g.n, &random)
+			l.Low, l.High = append(l.Low, stats.Number(ci[0])), append(l.High, stats.Number(ci[1]))
+		}
+		if how.Weight > 0 {
+			l.By = max(1, l.Of/max(1, parts)/g.n)
+			l.Smooth = append(l.Smooth, stats.Number(e.add(v, l.By)))
+		}
+	}
+}
+
 // span returns the first and last step of a series in a range, and how many rows there are.
-func (x *Index) span(k Key, r Range) (lo, hi int64, rows int) {
+func (x *Index) span(k Key, axis string, r Range) (lo, hi int64, rows int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.byKey[k]
+	s := x.of(k, axis)
 	if s == nil {
 		return 0, 0, 0
 	}
@@ -409,10 +422,10 @@ func (x *Index) span(k Key, r Range) (lo, hi int64, rows int) {
 }
 
 // fill adds a series' rows to stretches.
-func (x *Index) fill(k Key, r Range, g grid, bins []bin) (nans int, err error) {
+func (x *Index) fill(k Key, axis string, r Range, g grid, bins []bin) (nans int, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.byKey[k]
+	s := x.of(k, axis)
 	if s == nil {
 		return 0, nil
 	}

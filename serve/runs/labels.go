@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -35,10 +37,11 @@ const (
 // label is what people wrote about a training, with the sum of it, by which a change that
 // was not made here is found.
 type label struct {
-	Tags    []string  `json:"tags,omitempty"`
-	Note    string    `json:"note,omitempty"`
-	Written time.Time `json:"written,omitzero"`
-	Sum     string    `json:"sum,omitempty"`
+	Tags     []string  `json:"tags,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	Archived bool      `json:"archived,omitempty"` // it is not listed unless asked for
+	Written  time.Time `json:"written,omitzero"`
+	Sum      string    `json:"sum,omitempty"`
 }
 
 // sealed returns the label with its sum.
@@ -142,39 +145,109 @@ var ErrLabel = errors.New("shelf: tags and notes")
 // not written over.
 var ErrForeign = errors.New("shelf: nothing was written")
 
-// Label sets the tags and the note of a training. Other servers may do so at the same
-// time: the file is read again under a lock, and only this training's entry changes.
+// Label sets the tags and the note of a training.
 func (s *Shelf) Label(name string, tags []string, note string) error {
-	if _, err := s.Dir(name); err != nil {
-		return err
-	}
-	row, ok := s.Now().Row(name)
-	if !ok {
-		return fmt.Errorf("%w: %.200q is no training of the list", ErrName, name)
-	}
 	tags, note, err := tidy(tags, note)
 	if err != nil {
 		return err
 	}
-	var folder int
-	if _, err := fmt.Sscanf(name, "%d:", &folder); err != nil {
+	return s.relabel([]string{name}, func(e label) label {
+		e.Tags, e.Note = tags, note
+		return e
+	})
+}
+
+// Archive puts trainings out of the list, or back into it.
+func (s *Shelf) Archive(names []string, archived bool) error {
+	return s.relabel(names, func(e label) label {
+		e.Archived = archived
+		return e
+	})
+}
+
+// relabel changes what is written about trainings of the list.
+func (s *Shelf) relabel(names []string, f func(label) label) error {
+	titles := map[string][]string{} // by folder
+	for _, name := range names {
+		root, title, err := s.labelled(name)
+		if err != nil {
+			return err
+		}
+		if _, ok := s.Now().Row(name); !ok {
+			return fmt.Errorf("%w: %.200q is no training of the list", ErrName, name)
+		}
+		titles[root] = append(titles[root], title)
+	}
+	for root, list := range titles {
+		err := s.write(root, func(all map[string]label) {
+			for _, title := range list {
+				all[title] = f(all[title])
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Moved has what was written about a training follow it to its new title; "": it is gone.
+func (s *Shelf) Moved(name, to string) error {
+	s.again()
+	number, title, _ := strings.Cut(name, ":")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= len(s.folders) {
 		return fmt.Errorf("%w: %.200q", ErrName, name)
 	}
-	root := s.folders[folder]
-	if hasRun(root) {
-		return fmt.Errorf("%w: the folder that is served is a run itself, in which nothing is written; serve the folder above it", ErrLabel)
+	s.mu.Lock()
+	_, known := s.labels[n].Runs[title]
+	s.mu.Unlock()
+	if !known {
+		return nil
 	}
-	err = writeLabel(root, row.Title, label{Tags: tags, Note: note, Written: s.now().UTC().Truncate(time.Second)})
+	return s.write(s.folders[n], func(all map[string]label) {
+		if to != "" {
+			all[to] = all[title]
+		}
+		delete(all, title)
+	})
+}
+
+// labelled returns the served folder of a training and its title there.
+func (s *Shelf) labelled(name string) (root, title string, err error) {
+	if _, err := s.Dir(name); err != nil {
+		return "", "", err
+	}
+	number, title, _ := strings.Cut(name, ":")
+	n, err := strconv.Atoi(number) // Dir has read it
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %.200q", ErrName, name)
+	}
+	if root = s.folders[n]; hasRun(root) {
+		return "", "", fmt.Errorf("%w: the folder that is served is a run itself, in which nothing is written; serve the folder above it", ErrLabel)
+	}
+	return root, title, nil
+}
+
+// write changes the labels of a served folder, and has the next look see it. Other servers may
+// do so at the same time: the file is read again under a lock, and only what f changes changes.
+func (s *Shelf) write(root string, f func(all map[string]label)) error {
+	err := writeLabels(root, s.now().UTC().Truncate(time.Second), f)
 	if errors.Is(err, errForeign) {
 		return fmt.Errorf("%w: %s", ErrForeign, s.Plain(err.Error()))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: they could not be written: %s", ErrLabel, s.Plain(err.Error()))
 	}
+	s.again()
+	return nil
+}
+
+// again has the next look be taken now.
+func (s *Shelf) again() {
 	s.mu.Lock()
 	s.next = time.Time{}
 	s.mu.Unlock()
-	return nil
 }
 
 // tidy cleans tags and a note, or says what is wrong with them.
@@ -202,8 +275,8 @@ func tidy(tags []string, note string) ([]string, string, error) {
 	return out, note, nil
 }
 
-// writeLabel changes one entry of the file.
-func writeLabel(root, title string, e label) (err error) {
+// writeLabels changes entries of the file. Those that are another then get the time.
+func writeLabels(root string, now time.Time, f func(all map[string]label)) (err error) {
 	dir := filepath.Join(root, labelFolder)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -226,12 +299,16 @@ func writeLabel(root, title string, e label) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(e.Tags) == 0 && e.Note == "" {
-		delete(l.Runs, title)
-	} else {
-		l.Runs[title] = e
-	}
-	for title, e := range l.Runs { // those of an earlier program get theirs now
+	was := maps.Clone(l.Runs)
+	f(l.Runs)
+	for title, e := range l.Runs { // those of an earlier program get their seals now
+		switch old := was[title]; {
+		case len(e.Tags) == 0 && e.Note == "" && !e.Archived:
+			delete(l.Runs, title)
+			continue
+		case e.Note != old.Note || e.Archived != old.Archived || !slices.Equal(e.Tags, old.Tags):
+			e.Written = now
+		}
 		l.Runs[title] = e.sealed(title)
 	}
 	return disk.WriteSealed(filepath.Join(dir, labelFile), l)

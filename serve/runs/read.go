@@ -5,11 +5,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +50,10 @@ const metricsAt = 4
 // about is what the list says of a spec.
 type about struct {
 	steps int64
+	stage bool   // it is no training's
+	unit  string // of its steps; "": env steps
 	game  string
+	rules string            // the sum of all that is said of the game
 	all   map[string]string // every field by its path
 	sum   [32]byte          // of the spec
 }
@@ -65,6 +72,7 @@ type known struct {
 	seed            Seed
 	status          string // as env.json says
 	preset          string
+	host, commit    string
 	about           about
 	rate            float64 // env steps a second up to the newest checkpoint; 0: not known
 	pace            []sample
@@ -122,6 +130,7 @@ func (k *known) read(s *Shelf, specs *sync.Mutex, now [len(looked)]mark) {
 		return
 	}
 	k.status, k.preset, k.seed.Seed = rec.Env.Status, rec.Env.Preset, rec.Env.Seed
+	k.host, k.commit = rec.Env.Host, commitOf(rec.Env.Last())
 	k.seed.State, k.seed.Started, k.seed.Wall, k.seed.Build = rec.Env.Status, rec.Env.Started, rec.Env.Wall, rec.Env.Last().Line()
 	if rec.Loose() {
 		k.seed.Loose = rec.Unsealed()
@@ -178,26 +187,47 @@ func brief(seed uint64, f check.Finding) Finding {
 	return Finding{Seed: seed, Step: f.Step, Check: f.Check, Status: f.Status.String(), Says: f.Says, Next: f.Next}
 }
 
+// commitOf is by what a program is known, in short.
+func commitOf(b runlog.Build) string {
+	switch {
+	case b.Commit == "unknown" || b.Commit == "":
+		return b.Program
+	case b.Dirty:
+		return fmt.Sprintf("%.9s+", b.Commit)
+	}
+	return fmt.Sprintf("%.9s", b.Commit)
+}
+
 // aboutSpec reads of a spec what the list shows. Specs of other programs may have nothing
-// of it.
+// of it. The spec of a stage is the settings of its model, whose steps or epochs it counts.
 func aboutSpec(text []byte) about {
-	var spec struct {
-		Game  yaml.Node `yaml:"game"`
-		Train struct {
-			Steps int64 `yaml:"steps"`
-		} `yaml:"train"`
-	}
-	_ = yaml.Unmarshal(text, &spec) // a number of something else stays 0
-	a := about{steps: max(spec.Train.Steps, 0), all: map[string]string{}}
+	a := about{all: map[string]string{}}
 	var all yaml.Node
-	if yaml.Unmarshal(text, &all) == nil {
-		settings(&all, "", a.all)
+	if yaml.Unmarshal(text, &all) != nil {
+		return a
 	}
-	var g struct {
-		Name string `yaml:"name"`
+	settings(&all, "", a.all)
+	number := func(path string) int64 {
+		n, _ := strconv.ParseInt(a.all[path], 10, 64) // one of something else stays 0
+		return max(n, 0)
 	}
-	if spec.Game.Decode(&g) == nil {
-		a.game = g.Name
+	a.game = a.all["game.name"]
+	game := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(a.all)) {
+		model, field, _ := strings.Cut(path, ".")
+		if model == "game" {
+			fmt.Fprintf(game, "%s %q\n", path, a.all[path])
+			a.rules = hex.EncodeToString(game.Sum(nil)[:4])
+		}
+		if _, trained := a.all["train.steps"]; trained || field != "steps" && field != "epochs" {
+			continue
+		}
+		if a.stage, a.steps, a.unit = true, number(path), ""; field == "epochs" {
+			a.unit = field
+		}
+	}
+	if !a.stage {
+		a.steps = number("train.steps")
 	}
 	return a
 }

@@ -30,23 +30,30 @@ func flow(n *yaml.Node) *yaml.Node {
 	return &line
 }
 
-// tellApart gives trainings of one preset the settings in which they differ. specs are theirs.
+// longest is how many letters of a setting are shown: lists of data may have thousands.
+const longest = 80
+
+// tellApart gives trainings the settings in which those of one preset differ. specs are theirs.
 func tellApart(rows []Row, specs []about) {
-	first, differ := map[string]about{}, map[string]map[string]bool{}
+	first, differ := map[string]about{}, map[string]bool{"name": false}
 	seen := map[[32]byte]bool{}
 	for i, r := range rows {
 		if _, ok := first[r.Preset]; !ok {
-			first[r.Preset], differ[r.Preset] = specs[i], map[string]bool{}
+			first[r.Preset] = specs[i]
 		}
 		if !seen[specs[i].sum] { // a thousand runs have a few specs
 			seen[specs[i].sum] = true
-			apart(specs[i].all, first[r.Preset].all, differ[r.Preset])
-			apart(first[r.Preset].all, specs[i].all, differ[r.Preset])
+			apart(specs[i].all, first[r.Preset].all, differ)
+			apart(first[r.Preset].all, specs[i].all, differ)
 		}
 	}
+	delete(differ, "name")
 	for i, r := range rows {
-		for path := range differ[r.Preset] {
-			if value, ok := specs[i].all[path]; ok && path != "name" {
+		for path := range differ {
+			if value, ok := specs[i].all[path]; ok {
+				if letters := []rune(value); len(letters) > longest {
+					value = string(letters[:longest]) + "…"
+				}
 				r.Settings[path] = value
 			}
 		}

@@ -98,9 +98,15 @@ type Training struct {
 	Last     time.Time         `json:"last"`
 	Tags     []string          `json:"tags"`
 	Note     string            `json:"note"`
-	Settings map[string]string `json:"settings"` // those in which it differs from others of its preset
+	Settings map[string]string `json:"settings"` // those in which runs differ
 	Wall     float64           `json:"wall"`     // seconds of the clock, of its longest seed
 	Build    string            `json:"build,omitempty"`
+	Host     string            `json:"host,omitempty"`
+	Commit   string            `json:"commit,omitempty"` // of the program, short
+	Stage    bool              `json:"stage,omitempty"`  // a model that learns before a training
+	Unit     string            `json:"unit,omitempty"`   // of its steps; "": env steps
+	Rules    string            `json:"rules,omitempty"`  // returns of runs with other ones are not of the same game
+	Archived bool              `json:"archived,omitempty"`
 	Page     bool              `json:"page"` // it has a report.html
 	Sealed   bool              `json:"sealed"`
 	Loose    string            `json:"loose,omitempty"`
@@ -406,7 +412,9 @@ func (s *Shelf) training(p *place) *Training {
 		t.Seeds = append(t.Seeds, &r)
 		have[r.Seed] = true
 		states[r.State]++
-		t.Preset, t.Game = cmp.Or(t.Preset, k.preset), cmp.Or(t.Game, k.about.game)
+		t.Preset, t.Game, t.Rules = cmp.Or(t.Preset, k.preset), cmp.Or(t.Game, k.about.game), cmp.Or(t.Rules, k.about.rules)
+		t.Host, t.Commit = cmp.Or(t.Host, k.host), cmp.Or(t.Commit, k.commit)
+		t.Stage, t.Unit = t.Stage || k.about.stage, cmp.Or(t.Unit, k.about.unit)
 		if t.Started == "" || r.Started != "" && r.Started < t.Started {
 			t.Started = r.Started
 		}
@@ -480,7 +488,7 @@ func (s *Shelf) training(p *place) *Training {
 		}
 	}
 	if e, ok := s.labels[p.folder].Runs[p.title]; ok {
-		t.Tags, t.Note = append(t.Tags, e.Tags...), e.Note
+		t.Tags, t.Note, t.Archived = append(t.Tags, e.Tags...), e.Note, e.Archived
 	}
 	return t
 }

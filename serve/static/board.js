@@ -101,7 +101,7 @@ export class Board {
       pack(list.length, x - c / 2, y, c, c / 2).forEach(([px, py, r], i) => placed.set(list[i], [px, py, r, true]));
     }
     this.discs(placed, step);
-    if (!this.small) this.earned(step);
+    if (!this.small) this.earned(step, placed);
     if (line) this.line(line, step);
     if (eyes >= 0 && this.head.view > 0) this.fog(step.players[eyes].at);
   }
@@ -138,20 +138,15 @@ export class Board {
     }
   }
 
-  earned(step) {
-    const c = this.c, by = new Map();
-    for (const p of step.players) {
-      if (!p.reward || p.at < 0) continue;
-      const b = by.get(p.at) ?? { words: [], sum: 0 };
-      const w = (p.reward > 0 ? '+' : '−') + String(Number(Math.abs(p.reward).toPrecision(3)));
-      if (!b.words.includes(w)) b.words.push(w);
-      b.sum += p.reward; by.set(p.at, b);
-    }
-    for (const [at, b] of by) {
-      const [x, y] = this.mid(at), text = b.words.join(' '), w = text.length * 6.4 + 8;
-      const bx = Math.max(0, Math.min(x - w / 2, this.w * c - w));
-      this.top.append(svg('g', { class: b.sum < 0 ? 'bubble loss' : 'bubble' }, svg('rect', { x: bx, y: Math.max(y - c * 0.48, 0), width: w, height: 14, rx: 7 }),
-        svg('text', { x: bx + w / 2, y: Math.max(y - c * 0.48, 0) + 7.4, 'font-size': 10.5 }, text)));
+  /** earned draws what each got above itself, in its colour. */
+  earned(step, placed) {
+    for (const [s, p] of step.players.entries()) {
+      const at = placed.get(s);
+      if (!p.reward || !at) continue;
+      const text = (p.reward > 0 ? '+' : '−') + String(Number(Math.abs(p.reward).toPrecision(3))), w = text.length * 6.4 + 8;
+      const x = Math.max(0, Math.min(at[0] - w / 2, this.w * this.c - w)), y = Math.max(at[1] - at[2] - 10, 0);
+      this.top.append(svg('g', { class: `bubble s${s % 8}${p.reward < 0 ? ' loss' : ''}`, 'data-seat': s }, svg('rect', { x, y, width: w, height: 14, rx: 7 }),
+        svg('text', { x: x + w / 2, y: y + 7.4, 'font-size': 10.5 }, text)));
     }
   }
 

@@ -1,23 +1,28 @@
 // The page of curves: any metrics of any runs overlaid, live while they grow. What is
 // shown stands in the form and in the address; the server thins and averages.
 import uPlot from './uplot.js';
-import { $, $$, address, ask, colour, fault, follow, keys, later, loaded, make, number, say, short, themed } from './kit.js';
+import { $, $$, address, apart, ask, colour, follow, keys, later, loaded, make, number, say, seconds, short, themed } from './kit.js';
 
 await loaded();
 
 const form = $('#view'), box = $('#panels');
 const dashes = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 4]];
 const q = address.read();
-const view = { runs: q.getAll('run'), metrics: q.getAll('m'), from: q.get('from'), to: q.get('to') };
-let names = { metrics: [], agents: 0 }, data = null, plots = new Map(), stop = null, asking = false, again = false, timer = 0, width = 0;
+const view = { runs: q.getAll('run'), metrics: q.getAll('m'), from: q.get('from'), to: q.get('to'), found: q.get('find') === '1' };
+// What finds runs in place of their names, as the page of runs says it.
+const search = ['find', 'q', 'state', 'tag', 'kind', 'archived', 'not'].flatMap((k) => (view.found ? q.getAll(k).map((v) => [k, v]) : []));
+const selects = ['by', 'agent', 'group', 'centre', 'band', 'x'];
+let names = { metrics: [], agents: 0, fields: [] }, data = null, plots = new Map(), stop = null, asking = false, again = false, timer = 0, width = 0;
 
-$('#by').value = q.get('by') ?? 'mean';
+for (const id of ['by', 'centre', 'band', 'x']) if (q.has(id)) $('#' + id).value = q.get(id);
+if (q.get('group')) $('#group').append(make('option', { value: q.get('group'), selected: true }, q.get('group')));
 $('#w').value = q.get('w') ?? 0;
 for (const name of ['logx', 'logy', 'norefs']) $('#' + name).checked = q.get(name) === '1';
 if (q.get('agent')) $('#agent').append(make('option', { value: q.get('agent'), selected: true }, say('curves.agent', q.get('agent'))));
 
 const look = () => ({
   run: view.runs, m: view.metrics, by: $('#by').value === 'mean' ? '' : $('#by').value, agent: $('#agent').value,
+  group: $('#group').value, centre: $('#centre').value, band: $('#band').value, x: $('#x').value,
   w: Number($('#w').value) || '', logx: $('#logx').checked, logy: $('#logy').checked, norefs: $('#norefs').checked, from: view.from, to: view.to,
 });
 
@@ -28,6 +33,7 @@ function query(px) {
     if (Array.isArray(v)) v.forEach((x) => p.append(k, x));
     else if (v && k !== 'norefs') p.set(k, v === true ? '1' : v);
   }
+  for (const [k, v] of search) p.append(k, v);
   p.set('px', px ?? points());
   const lang = address.read().get('lang');
   if (lang) p.set('lang', lang);
@@ -40,6 +46,10 @@ function points() {
   return Math.max(120, Math.min(1600, room * 2, Math.round(24000 / lines)));
 }
 
+/** meant is what names the runs for the server. */
+const meant = () => new URLSearchParams([...search, ...view.runs.map((r) => ['run', r])]);
+const some = () => view.found || view.runs.length > 0;
+
 /** changed: what is shown is another; the address follows. */
 function changed({ reopen = false, fresh = true } = {}) {
   address.write(look());
@@ -50,7 +60,7 @@ function changed({ reopen = false, fresh = true } = {}) {
 
 async function refresh() {
   if (asking) { again = true; return; }
-  if (!view.runs.length || !view.metrics.length) { data = null; draw(); return; }
+  if (!some() || !view.metrics.length) { data = null; draw(); return; }
   asking = true;
   clearTimeout(timer);
   try {
@@ -62,28 +72,40 @@ async function refresh() {
 }
 
 async function readNames() {
-  if (!view.runs.length) { names = { metrics: [], agents: 0 }; chooser(); return; }
-  const p = new URLSearchParams();
-  view.runs.forEach((r) => p.append('run', r));
-  try { names = await ask('/api/curves/names?' + p); } catch { return; }
+  if (!some()) { names = { metrics: [], agents: 0, fields: [] }; chooser(); return; }
+  try { names = await ask('/api/curves/names?' + meant()); } catch { return; }
   if (!view.metrics.length && names.metrics.length) {
-    const known = names.metrics.map((m) => m.name);
-    view.metrics = [known.includes('return/mean') ? 'return/mean' : known[0]];
+    view.metrics = usual(names.metrics.map((m) => m.name));
     address.write(look());
     refresh();
   }
   chooser();
 }
 
+/** usual is what is shown unless something else is chosen: pinned panels, else the return, the
+    entropy, how well values are known, and the length of an episode; of a model its first metrics. */
+function usual(known) {
+  const pinned = pins().filter((m) => known.includes(m));
+  if (pinned.length) return pinned;
+  const first = (...wanted) => wanted.map((w) => known.find((m) => (w instanceof RegExp ? w.test(m) : m === w))).find(Boolean);
+  const list = [first('return/mean', 'return'), first('ppo/entropy', /entropy/), first('ppo/explained', /explained|value_loss/), first('episode/steps')].filter(Boolean);
+  return list.length > 1 ? list : known.slice(0, 4);
+}
+
+const pins = () => { try { return JSON.parse(localStorage.getItem('hop-pins')) ?? []; } catch { return []; } };
+
+function pin(metric) {
+  const now = pins();
+  try { localStorage.setItem('hop-pins', JSON.stringify(now.includes(metric) ? now.filter((m) => m !== metric) : [...now, metric])); } catch { /* no storage: nothing is kept */ }
+}
+
 function listen() {
   stop?.();
   stop = null;
   readNames();
-  if (!view.runs.length) return;
-  const p = new URLSearchParams();
-  view.runs.forEach((r) => p.append('run', r));
+  if (!some()) return;
   let seen = -1;
-  stop = follow('/api/curves/stream?' + p, { grown: (g) => {
+  stop = follow('/api/curves/stream?' + meant(), { grown: (g) => {
     if (!names.metrics.length) readNames();
     if (seen >= 0) refresh(); else seen = g.rows;
   } });
@@ -114,11 +136,26 @@ function chooser() {
     agent.replaceChildren(make('option', { value: '' }, say('curves.agent.all')), ...Array.from({ length: names.agents }, (_, a) => make('option', { value: String(a) }, say('curves.agent', a))));
     agent.value = now;
   }
+  const group = $('#group'), field = group.value, fields = [...new Set(['', ...names.fields, field])];
+  group.replaceChildren(...fields.map((f) => make('option', { value: f }, f || say('runs.group.none'))));
+  group.value = field;
 }
 
 const title = (run) => run.slice(run.indexOf(':') + 1);
 
+/** groups lists what a search has found, or what trainings are grouped by. */
+function groups() {
+  const all = view.found ? view.found && data.groups.reduce((n, g) => n + g.runs, 0) : view.runs.length;
+  const end = () => { view.found = false; search.length = 0; view.runs = []; address.write({ find: '', q: '', state: [], tag: [], kind: '', archived: '', not: [] }); changed({ reopen: true }); };
+  $('#chosen').replaceChildren(make('li', {}, make('span', { className: 'name' }, say('curves.found', all)), ', ', say('curves.seeds', data.all),
+    make('button', { type: 'button', className: 'quiet', 'aria-label': say('runs.clear'), onclick: end }, '×')),
+  ...data.groups.slice(0, 40).map((g, i) => make('li', {}, swatch(i), g.label, make('small', { className: 'faint' }, ` (${g.runs})`))),
+  ...data.runs.filter((r) => r.why).slice(0, 3).map((r) => make('li', {}, make('small', { className: 'why' }, title(r.run) + ': ' + r.why))),
+  data.runs.length > 3 ? make('li', {}, make('small', { className: 'why' }, '+ ' + (data.runs.length - 3))) : '');
+}
+
 function runs() {
+  if (data?.field || view.found && data) { groups(); return; }
   const by = $('#by').value;
   const byRun = new Map(view.runs.map((r) => [r, []]));
   for (const r of data?.runs ?? []) byRun.get(view.runs.find((v) => r.run === v || r.run.startsWith(v + '/')))?.push(r);
@@ -151,16 +188,17 @@ function draw() {
   tools();
   const says = [];
   if (data?.moving) says.push(say('curves.moving'));
-  const read = Math.min(1, ...(data?.runs ?? []).filter((r) => !r.why).map((r) => r.read));
-  if (data && read < 1) says.push(say('curves.reading', Math.floor(100 * read) + ' %'));
+  if (data && data.read < 1) says.push(say('curves.reading', Math.floor(100 * data.read) + ' %'));
+  if (data?.field && !$('#group').value) says.push(say('curves.many', data.field));
+  for (const note of data?.notes ?? []) says.push(note);
   if (data?.weight) says.push(say('curves.smoothed', data.weight));
   $('#says').textContent = says.join(' · ');
   const panels = data?.panels ?? [];
   if (!panels.length) {
     for (const p of plots.values()) p.plot?.destroy();
     plots.clear();
-    box.replaceChildren(make('div', { className: 'card empty' }, make('p', {}, say(view.runs.length ? 'curves.nometric' : 'curves.none')),
-      view.runs.length ? null : make('p', {}, make('a', { className: 'main', href: '/' }, say('page.runs')))));
+    box.replaceChildren(make('div', { className: 'card empty' }, make('p', {}, say(some() ? 'curves.nometric' : 'curves.none')),
+      some() ? null : make('p', {}, make('a', { className: 'main', href: '/' }, say('page.runs')))));
     return;
   }
   const keep = new Map();
@@ -178,7 +216,9 @@ function draw() {
 
 function panelOf(metric) {
   const p = { el: null, plot: null, key: '' };
-  p.head = make('h3', {}, metric);
+  const kept = make('button', { type: 'button', className: 'quiet pin', title: say('curves.pin'), 'aria-label': say('curves.pin'), 'aria-pressed': String(pins().includes(metric)), data: { test: 'pin' },
+    onclick: () => { pin(metric); kept.setAttribute('aria-pressed', String(pins().includes(metric))); } }, '⚑');
+  p.head = make('h3', {}, metric, ' ', kept);
   p.note = make('p', { className: 'note' });
   p.space = make('div', { className: 'plot', tabIndex: 0, role: 'img', 'aria-label': say('curves.plot', metric) });
   p.legend = make('ul', { className: 'legend plain' });
@@ -197,7 +237,7 @@ const high = (p) => Math.max(220, Math.min(box.classList.contains('single') ? 46
 function show(p, d) {
   p.data = d;
   const lines = d.lines.filter((l) => l.step.length);
-  const notes = [...new Set(lines.map((l) => say('curves.kind.' + l.kind)))];
+  const notes = [...new Set(lines.map((l) => (l.kind === 'mean' ? say('curves.band.note', say('curves.centre.' + (data.iqm ? 'iqm' : 'mean')), say('curves.band.' + data.band)) : say('curves.kind.' + l.kind))))];
   const nans = lines.reduce((n, l) => n + l.nans, 0);
   if (nans) notes.push(say('curves.nans', nans));
   const by = Math.max(0, ...lines.map((l) => l.by ?? 0));
@@ -205,7 +245,7 @@ function show(p, d) {
   const logy = $('#logy').checked;
   if (logy && lines.some((l) => l.value.some((v) => v !== null && v <= 0))) notes.push(say('curves.neg'));
   if (d.refs.length && !$('#norefs').checked) notes.push(d.refs.map((r) => `${r.Name} ${number(r.Value)}`).join(', '));
-  p.note.textContent = lines.length ? notes.join(' · ') : say('curves.norows');
+  p.note.textContent = lines.length ? notes.join(' · ') : say($('#x').value ? 'curves.x.none' : 'curves.norows');
   p.space.hidden = !lines.length;
   table(p, lines);
   legend(p, lines, d.refs);
@@ -214,7 +254,7 @@ function show(p, d) {
   const refs = $('#norefs').checked ? [] : d.refs;
   p.refs = refs;
   p.lines = lines;
-  const key = JSON.stringify([series.map((s) => s.key), bands.length, $('#logx').checked, logy, colour('ink'), refs]);
+  const key = JSON.stringify([series.map((s) => s.key), bands.length, $('#logx').checked, logy, colour('ink'), refs, d.unit, $('#x').value]);
   if (p.plot && p.key === key) {
     p.plot.setData(cols, false);
     scale(p);
@@ -228,14 +268,14 @@ function show(p, d) {
     width: p.space.clientWidth || 600, height: high(p), padding: [10, 12, 0, 0],
     scales: { x: { time: false, distr: $('#logx').checked ? 3 : 1 }, y: { distr: logy ? 3 : 1 } },
     axes: [
-      { ...axis, label: say('curves.steps'), labelSize: 20, values: (u, v) => v.map((x) => (x === null ? '' : short(x))) },
-      { ...axis, size: 58, values: (u, v) => v.map((x) => (x === null ? '' : number(x))) },
+      { ...axis, label: say('curves.x.' + over(d)), labelSize: 20, values: (u, v) => apart(v, at) },
+      { ...axis, size: 58, values: (u, v) => apart(v, number) },
     ],
     series: [{}, ...series.map((s) => s.opts)],
     bands,
     legend: { show: false },
     cursor: {
-      sync: { key: 'curves', setSeries: false }, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 6 },
+      sync: { key: 'curves' + over(d), setSeries: false }, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 6 },
       bind: { dblclick: () => () => { whole(); return null; } },
     },
     hooks: {
@@ -252,6 +292,10 @@ function show(p, d) {
   }, cols, p.space);
   scale(p);
 }
+
+/** over is what the lines of a panel go over, and at writes a place on it. */
+const over = (d) => $('#x').value || d.unit || 'steps';
+const at = (x) => ($('#x').value === 'wall' ? seconds(x / 1000) : short(x));
 
 /** columns makes what uPlot draws: one x for all, and for each line its value, its band and
     what is smoothed. */
@@ -386,7 +430,7 @@ function tip(p, u) {
   p.tip.replaceChildren(make('table', {}, make('tbody', {}, most.map(({ l, i }) => make('tr', {},
     make('td', { className: 'left' }, swatch(l.colour), l.label),
     make('td', {}, number(l.value[i]) + (l.smooth && l.smooth[i] !== null ? ` (${number(l.smooth[i])})` : '')),
-    make('td', { className: 'faint' }, short(l.step[i])),
+    make('td', { className: 'faint' }, at(l.step[i])),
     make('td', { className: 'faint left' }, behind(l, i)))))),
     rows.length > most.length ? make('div', { className: 'faint' }, `+ ${rows.length - most.length}`) : '');
   p.tip.hidden = false;
@@ -397,7 +441,7 @@ function tip(p, u) {
 }
 
 function behind(l, i) {
-  if (l.runs) return say('curves.hover.runs', l.runs[i], l.low[i] === null ? '–' : `${number(l.low[i])} – ${number(l.high[i])}`, short(l.n[i]));
+  if (l.runs) return say('curves.hover.runs', l.runs[i], !l.low || l.low[i] === null ? '–' : `${number(l.low[i])} – ${number(l.high[i])}`, short(l.n[i]));
   return l.rows[i] > 1 ? say('curves.hover', short(l.n[i]), l.rows[i]) : say('curves.hover.row', short(l.n[i]));
 }
 
@@ -422,7 +466,7 @@ function table(p, lines) {
   const row = (l) => {
     const v = l.value.filter((x) => x !== null);
     const i = l.value.findLastIndex((x) => x !== null);
-    return make('tr', {}, make('td', { className: 'left' }, l.label), ...(i < 0 ? ['–', '–', '–', '–'] : [number(l.value[i]), short(l.step[i]), number(v.reduce((a, b) => Math.min(a, b), Infinity)), number(v.reduce((a, b) => Math.max(a, b), -Infinity))]).map((t) => make('td', {}, t)),
+    return make('tr', {}, make('td', { className: 'left' }, l.label), ...(i < 0 ? ['–', '–', '–', '–'] : [number(l.value[i]), at(l.step[i]), number(v.reduce((a, b) => Math.min(a, b), Infinity)), number(v.reduce((a, b) => Math.max(a, b), -Infinity))]).map((t) => make('td', {}, t)),
       make('td', {}, String(l.of)), make('td', { className: 'left' }, i < 0 ? '' : behind(l, i)));
   };
   p.table.replaceChildren(make('table', { data: { test: 'table' } }, make('thead', {}, make('tr', {},
@@ -450,7 +494,7 @@ function around(f) {
 // ---- wiring ----
 
 form.addEventListener('submit', (e) => e.preventDefault());
-for (const id of ['by', 'agent', 'logx', 'logy', 'norefs']) $('#' + id).addEventListener('change', () => changed());
+for (const id of [...selects, 'logx', 'logy', 'norefs']) $('#' + id).addEventListener('change', () => { if (id === 'x') view.from = view.to = null; changed(); });
 const smoothing = later(120, () => changed());
 $('#w').addEventListener('input', () => { tools(); smoothing(); });
 $('#filter').addEventListener('input', later(80, chooser));
@@ -477,6 +521,6 @@ keys([
 width = box.clientWidth;
 tools();
 runs();
-if (view.runs.length) box.replaceChildren(make('p', { className: 'faint' }, say('loading')));
+if (some()) box.replaceChildren(make('p', { className: 'faint' }, say('loading')));
 refresh();
 listen();

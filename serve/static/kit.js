@@ -196,6 +196,16 @@ export function short(n) {
   return trim(n);
 }
 
+/** apart writes the numbers of an axis so that no two read the same. */
+export function apart(list, write) {
+  for (let digits = -1; digits < 12; digits++) {
+    const texts = list.map((x) => (x === null ? '' : digits < 0 ? write(x) : x.toFixed(digits)));
+    const said = texts.filter(Boolean);
+    if (new Set(said).size === said.length) return texts;
+  }
+  return list.map((x) => (x === null ? '' : String(x)));
+}
+
 /** seconds writes a time in the unit that suits it. */
 export function seconds(x) {
   if (x >= 7200) return (x / 3600).toFixed(1) + ' h';

@@ -80,6 +80,9 @@ func (c *Config) manifest() (*Manifest, error) {
 		Format: Format, Version: c.Build.Version, Builds: []runlog.Build{c.Build}, Seed: c.Seed, Mix: c.Mix, Team: c.Team,
 		Among: c.Among, Life: c.Life, Population: c.Population, Wanted: c.Rows, ShardRows: c.ShardRows, Layout: layoutOf(spec),
 	}
+	if _, ok := game.WholeOf(c.Game); !ok {
+		bad("game.view is %d, want 0: %s cannot be shown whole where seats see a part of it", spec.View, spec.Name)
+	}
 	if spec.View > 0 && c.Players != nil {
 		bad("game.view is %d, want 0 where agents are recorded: rows are of whole boards, and what agents with a view saw of them is not kept",
 			spec.View)

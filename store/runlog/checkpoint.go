@@ -332,7 +332,8 @@ func (r *Run) Resume() (b []byte, step int64, notes []string, err error) {
 	if err := r.cutFindings(r.found); err != nil {
 		return nil, 0, notes, err
 	}
-	return b, max(to.Step, 0), notes, nil
+	r.timed, r.wall = max(to.Step, 0), r.Spent().Wall
+	return b, r.timed, notes, nil
 }
 
 // lost says how much of what was played is thrown away by going back to a step.

@@ -33,6 +33,7 @@ type Info struct {
 type Env struct {
 	Info
 	Later   []Build `json:"later_builds,omitempty"` // other builds that went on with it, the last one last
+	Host    string  `json:"host,omitempty"`         // the machine that began it
 	CPU     string  `json:"cpu"`
 	Cores   int     `json:"cores"`
 	Started string  `json:"started"`
@@ -67,8 +68,9 @@ type Spent struct {
 const running = "running"
 
 func newEnv(info Info) Env {
+	host, _ := os.Hostname() // without a name it is left out
 	return Env{
-		Info: info, CPU: cpuName(), Cores: runtime.NumCPU(), Started: time.Now().UTC().Format(time.RFC3339), Status: running,
+		Info: info, Host: host, CPU: cpuName(), Cores: runtime.NumCPU(), Started: time.Now().UTC().Format(time.RFC3339), Status: running,
 	}
 }
 

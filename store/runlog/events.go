@@ -2,15 +2,21 @@ package runlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"image/gif"
 	"math"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/hop-marl/hop/num/disk"
 )
 
 // TensorBoard's file is a sequence of records: length, masked checksum of the
@@ -26,6 +32,8 @@ const (
 	valueTag         = 1
 	valueSimple      = 2
 	valueMetadata    = 9
+	valueImage       = 4
+	valueTensor      = 8
 	metadataPlugin   = 1
 	pluginName       = 1
 	pluginContent    = 2
@@ -43,6 +51,16 @@ const (
 	paramKey        = 1
 	paramValue      = 2
 	endStatus       = 1
+
+	imageHeight  = 1 // of Summary.Image
+	imageWidth   = 2
+	imageColours = 3
+	imageEncoded = 4
+	tensorType   = 1 // of TensorProto
+	tensorShape  = 2
+	tensorString = 8
+	shapeDim     = 2
+	dimSize      = 1
 
 	endSuccess, endFailure = 1, 2 // of Status
 )
@@ -81,7 +99,7 @@ func record(wall float64, rest []byte) []byte {
 // scalars returns rows as values of a summary.
 func scalars(rows []Row) (values []byte) {
 	for _, r := range rows {
-		v := putText(valueTag, r.tag())
+		v := putText(valueTag, r.Tag())
 		v = protowire.AppendTag(v, valueSimple, protowire.Fixed32Type)
 		v = protowire.AppendFixed32(v, math.Float32bits(float32(r.Value)))
 		values = putBytes(values, summaryValue, v)
@@ -89,8 +107,8 @@ func scalars(rows []Row) (values []byte) {
 	return values
 }
 
-// tag is the row's name in TensorBoard.
-func (r Row) tag() string {
+// Tag is the row's name in TensorBoard, and for other trackers.
+func (r Row) Tag() string {
 	if r.Agent < 0 {
 		return r.Name
 	}
@@ -112,9 +130,10 @@ func (r *Run) Summarise(status string, results []Row) error {
 		start = putBytes(start, startParam, putBytes(putText(paramKey, p.name), paramValue, value))
 	}
 	for _, row := range results {
-		experiment = putBytes(experiment, experimentGoal, putBytes(nil, goalName, putText(goalTag, row.tag())))
+		experiment = putBytes(experiment, experimentGoal, putBytes(nil, goalName, putText(goalTag, row.Tag())))
 	}
 	values = append(scalars(results), hparams("experiment", dataExperiment, experiment)...)
+	values = append(values, r.specText()...)
 	values = append(values, hparams("session_start_info", dataStart, start)...)
 	switch status {
 	case "done":
@@ -191,8 +210,13 @@ func (p param) encode() (kind uint64, value []byte) {
 	case "!!bool":
 		return asBool, putInt(nil, boolean, protowire.EncodeBool(p.node.Value == "true"))
 	}
+	return asText, putText(text, p.text())
+}
+
+// text is a setting as it is written, on one line.
+func (p param) text() string {
 	if p.node.Kind == yaml.ScalarNode {
-		return asText, putText(text, p.node.Value)
+		return p.node.Value
 	}
 	flow := *p.node
 	flow.Style = yaml.FlowStyle
@@ -200,7 +224,68 @@ func (p param) encode() (kind uint64, value []byte) {
 	if err != nil {
 		panic("runlog: a spec that was read cannot be written")
 	}
-	return asText, putText(text, string(bytes.TrimSpace(line)))
+	return string(bytes.TrimSpace(line))
+}
+
+// Setting is a field of a spec.
+type Setting struct {
+	Path string // such as ppo.lr
+	Text string // as a spec has it, on one line
+	JSON string
+}
+
+// Settings lists the fields of a spec, for other trackers.
+func Settings(spec []byte) (list []Setting, err error) {
+	params, err := settings(spec)
+	for _, p := range params {
+		var v any
+		b, fault := json.Marshal(p.text()) // what JSON has no word for is a text
+		if p.node.Decode(&v) == nil {
+			if plain, err := json.Marshal(v); err == nil {
+				b, fault = plain, nil
+			}
+		}
+		if fault != nil {
+			return nil, fault
+		}
+		list = append(list, Setting{p.name, p.text(), string(b)})
+	}
+	return list, err
+}
+
+// specText returns a value of a summary that TensorBoard shows under Text: the spec.
+func (r *Run) specText() []byte {
+	const stringType = 7 // of DataType
+	tensor := putInt(nil, tensorType, stringType)
+	tensor = putBytes(tensor, tensorShape, putBytes(nil, shapeDim, putInt(nil, dimSize, 1)))
+	tensor = putBytes(tensor, tensorString, fmt.Appendf(nil, "```yaml\n%s```\n", r.spec))
+	plugin := putBytes(nil, metadataPlugin, putText(pluginName, "text"))
+	return putBytes(nil, summaryValue, putBytes(putBytes(putText(valueTag, "spec"), valueMetadata, plugin), valueTensor, tensor))
+}
+
+// Film is an episode to look at.
+type Film struct {
+	Name string
+	GIF  []byte
+}
+
+// WriteFilms writes episodes of a run's agents where TensorBoard shows them, under Images: into a file of their own, for
+// the run's is written in step with its checkpoints.
+func WriteFilms(dir string, films []Film) error {
+	var values []byte
+	for _, f := range films {
+		size, err := gif.DecodeConfig(bytes.NewReader(f.GIF))
+		if err != nil {
+			return fmt.Errorf("runlog: the film %s: %w", f.Name, err)
+		}
+		picture := putInt(putInt(nil, imageHeight, uint64(size.Height)), imageWidth, uint64(size.Width))
+		picture = putBytes(putInt(picture, imageColours, 3), imageEncoded, f.GIF)
+		values = putBytes(values, summaryValue, putBytes(putText(valueTag, "episode/"+f.Name), valueImage, picture))
+	}
+	wall := now()
+	b := append(version(wall), event(wall, 0, values)...)
+	at := filepath.Join(dir, "films")
+	return cmp.Or(disk.Make(at), disk.Write(filepath.Join(at, eventsFile), b))
 }
 
 func putBytes(b []byte, field protowire.Number, v []byte) []byte {

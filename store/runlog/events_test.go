@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -310,6 +311,8 @@ exp = metadata.parse_experiment_plugin_data(tags["_hparams_/experiment"])
 start = metadata.parse_session_start_info_plugin_data(tags["_hparams_/session_start_info"])
 end = metadata.parse_session_end_info_plugin_data(tags["_hparams_/session_end_info"])
 value = lambda v: getattr(v, v.WhichOneof("kind"))
+spec = acc.Tensors("spec")[0].tensor_proto.string_val[0].decode()
+assert acc.summary_metadata["spec"].plugin_data.plugin_name == "text" and "name: toy" in spec, spec
 print(json.dumps({"params": {k: value(v) for k, v in start.hparams.items()}, "names": [h.name for h in exp.hparam_infos],
   "metrics": [m.name.tag for m in exp.metric_infos], "status": end.status}, sort_keys=True))
 `
@@ -327,5 +330,49 @@ func TestTensorBoardReadsSettings(t *testing.T) {
 		`"status": 1}`
 	if got := strings.TrimSpace(string(out)); got != want {
 		t.Errorf("TensorBoard reads\n%s, want\n%s", got, want)
+	}
+}
+
+// TensorBoard's file, and metrics.csv not, says how the clock went, once a step; a run whose clock
+// went otherwise is sealed by the same sum, and one that goes on counts on from its checkpoint.
+func TestEventsSayHowTheClockWent(t *testing.T) {
+	var sums []string
+	for _, pace := range []float64{0.5, 7} {
+		r := started(t)
+		clock := 0.
+		r.Measure(func() (float64, float64) { clock += pace; return clock, clock })
+		log := func(step int64) {
+			must(t, r.Log([]Row{{step, "a", -1, 1, 1}}))
+			must(t, r.Log([]Row{{step, "b", -1, 1, 1}}))
+		}
+		log(100)
+		log(300)
+		must(t, r.Checkpoint(300, []byte("body"), 1, Keep{}))
+		sums = append(sums, r.newest.SHA256, newestSeal(r.Dir()).EventsSum)
+		must(t, r.Close())
+		b, err := os.ReadFile(filepath.Join(r.Dir(), eventsFile))
+		must(t, err)
+		_, list, err := readEvents(b)
+		must(t, err)
+		var got []scalar
+		for _, s := range list {
+			if s.Tag == WallMetric || s.Tag == RateMetric {
+				got = append(got, scalar{Tag: s.Tag, Step: s.Step, Value: s.Value})
+			}
+		}
+		wall := float32(pace)
+		want := []scalar{{Tag: WallMetric, Step: 100, Value: wall}, {Tag: RateMetric, Step: 100, Value: 100 / wall},
+			{Tag: WallMetric, Step: 300, Value: 2 * wall}, {Tag: RateMetric, Step: 300, Value: 200 / wall}}
+		if !slices.Equal(got, want) {
+			t.Errorf("the clock: %v, want %v", got, want)
+		}
+		rows, err := readMetrics(r.Dir())
+		must(t, err)
+		if len(rows) != 4 {
+			t.Errorf("metrics.csv has %v", rows)
+		}
+	}
+	if sums[0] != sums[2] || sums[1] != sums[3] {
+		t.Errorf("the clock reaches a seal: %v", sums)
 	}
 }

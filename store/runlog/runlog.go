@@ -86,6 +86,8 @@ type Run struct {
 	waited  map[string]Waited          // of them
 	earlier Spent                      // before seconds began to count
 	seconds func() (cpu, wall float64) // since then; nil: nothing counts
+	timed   int64                      // step at which the clock was read last
+	wall    float64                    // and what it said
 	line    []byte                     // scratch
 	beat    time.Time                  // when a sign of life was given last
 	closed  bool
@@ -443,13 +445,38 @@ func (r *Run) Log(rows []Row) error {
 		for hi < len(rows) && rows[hi].Step == rows[lo].Step {
 			hi++
 		}
-		if err := r.events.write(event(now(), rows[lo].Step, scalars(rows[lo:hi]))); err != nil {
+		step := rows[lo].Step
+		if err := r.events.write(event(now(), step, scalars(rows[lo:hi]))); err != nil {
 			return err
+		}
+		if clock := r.clock(step); clock != nil {
+			if err := r.events.write(event(now(), step, scalars(clock))); err != nil {
+				return err
+			}
 		}
 		lo = hi
 	}
 	r.sign()
 	return r.metrics.show()
+}
+
+// The names under which TensorBoard's file, and it alone, says how the clock went, in records of
+// their own: the seconds that the run has cost, without what lies between its parts, and env steps
+// a second. Equal runs differ in them, so metrics.csv, the same to the byte, has no place for them.
+const (
+	WallMetric = "time/wall_s"
+	RateMetric = "time/steps_per_s"
+)
+
+// clock reads the clock once for each step, if there is one.
+func (r *Run) clock(step int64) []Row {
+	if r.seconds == nil || step <= r.timed {
+		return nil
+	}
+	wall := r.Spent().Wall
+	rate := float64(step-r.timed) / max(wall-r.wall, 1e-9)
+	r.timed, r.wall = step, wall
+	return []Row{{Step: step, Name: WallMetric, Agent: -1, Value: wall, N: 1}, {Step: step, Name: RateMetric, Agent: -1, Value: rate, N: 1}}
 }
 
 // sign gives a sign of life to those who watch the run (disk.Held), at most once a second.

@@ -57,22 +57,25 @@ func end() {
 func games() map[string]spec.GameEntry {
 	return map[string]spec.GameEntry{
 		"staghunt": spec.AddGame("hunt the stag together, or the hare alone", staghunt.Default, staghunt.New).Rules(rules.StagHunt).
-			Fast(hunt.Fast{}).Returns(spec.By(staghunt.Returns)).Preset(spec.By(onBoards)).Measured(boards()...),
+			Fast(hunt.Fast{}).Returns(spec.By(staghunt.Returns)).Bounds(spec.By(staghunt.Bounds)).Preset(spec.By(onBoards)).
+			Measured(boards()...),
 		"snowdrift": spec.AddGame("clear the drifts, or let the others do it", snowdrift.Default, snowdrift.New).Rules(rules.Snowdrift).
-			Returns(spec.By(snowdrift.Returns)),
+			Returns(spec.By(snowdrift.Returns)).Bounds(spec.By(snowdrift.Bounds)),
 		"coin": spec.AddGame("take your own coins, or everybody's", coin.Default, coin.New).Rules(rules.Coin).Chance(rules.CoinChance).
-			Returns(spec.By(coin.Returns)),
+			Returns(spec.By(coin.Returns)).Bounds(spec.By(coin.Bounds)),
 		"cleanup": spec.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New).Rules(rules.Cleanup).
-			Chance(rules.CleanupChance),
-		"foraging": spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging),
-		"tag":      spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag).Chance(rules.TagChance),
+			Chance(rules.CleanupChance).Bounds(spec.By(cleanup.Bounds)),
+		"foraging": spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging).
+			Bounds(spec.By(foraging.Bounds)),
+		"tag": spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag).Chance(rules.TagChance),
 		"inmatrix": spec.AddGame("gather stags or hares and meet the other: Melting Pot's matrix games on a map", inmatrix.Default, inmatrix.New).
 			Rules(rules.InMatrix),
 		"matrix": spec.AddGame("prisoner's dilemma, stag hunt, chicken and rock-paper-scissors, once or repeated",
-			matrix.Default, matrix.New).Rules(rules.Matrix).Join(matrix.Drawn),
+			matrix.Default, matrix.New).Rules(rules.Matrix).Join(matrix.Drawn).
+			Bounds(spec.By(matrix.Bounds)),
 		"python": spec.AddGame("an environment of yours, PettingZoo's, in Python (--env)", pyenv.Default, pyenv.New).Named("env"),
 		"cartpole": spec.AddGame("balance a pole; one seat, to check learners against the literature", cartpole.Default,
-			cartpole.New).Rules(rules.CartPole),
+			cartpole.New).Rules(rules.CartPole).Bounds(spec.By(cartpole.Bounds)),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/stats"
 )
 
 // Game is the part of a spec that names a game and holds its parameters. Make
@@ -127,6 +128,14 @@ func (g Game) Returns() []game.Return {
 		return of(g.params)
 	}
 	return nil
+}
+
+// Bounds is what the return of a seat in an episode cannot leave; false: that is not known.
+func (g Game) Bounds() (stats.Interval, bool) {
+	if of := g.reg.Games[g.Name].bounds; of != nil {
+		return of(g.params), true
+	}
+	return stats.Interval{}, false
 }
 
 // Preset names the preset whose settings suit PPO on the game with these parameters; there may

@@ -20,6 +20,7 @@ import (
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
+	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/store/trust"
@@ -53,6 +54,7 @@ type GameEntry struct {
 	rules    rules.Writing
 	draws    rules.Drawing
 	returns  func(params any) []game.Return
+	bounds   func(params any) stats.Interval
 	preset   func(params any) string
 	measured [][]string
 	fast     truth.Fast
@@ -89,6 +91,13 @@ func (e GameEntry) Join(bots func(g game.Game) []game.BotInfo) GameEntry {
 // Returns returns the entry of a game of which mean returns are known, which reports draw.
 func (e GameEntry) Returns(of func(params any) []game.Return) GameEntry {
 	e.returns = of
+	return e
+}
+
+// Bounds returns the entry of a game of which it is known what the return of a seat in an episode
+// cannot leave, by its rules: no page draws a band beyond that.
+func (e GameEntry) Bounds(of func(params any) stats.Interval) GameEntry {
+	e.bounds = of
 	return e
 }
 

@@ -346,7 +346,14 @@ func found(rows []*Row, how Acquaintance) string {
 }
 
 // gets is the normalised score with its interval, for a headline.
-func (s *Measured) gets() string { return ofBest(s.Share()) + bounds(s.NormalisedCI, 2) }
+// Where the reference is not exact but what somebody earned, nobody gets more than all of it.
+func (s *Measured) gets() string {
+	if text := ofBest(s.Share()) + bounds(s.NormalisedCI, 2); s.BestName == "exact" || s.Share() <= 1 {
+		return text
+	} else {
+		return "all (" + text + ")"
+	}
+}
 
 // ofBest writes a normalised score for a headline.
 func ofBest(x float64) string {
@@ -364,7 +371,7 @@ func (s *Measured) best() string {
 	if s.BestName == byRandom {
 		return "a best response that is not known (nobody but random play was tried)"
 	}
-	return "the best response found"
+	return "the best response found, that of " + s.BestName
 }
 
 // byRandom is the name of a best response that is none: nobody was tried who could be better.

@@ -61,3 +61,24 @@ func TestIntervalsAreAboutTheirFigure(t *testing.T) {
 		}
 	}
 }
+
+// More than what the best of some players earned is all of it, in words, with whose that was; of an
+// exact best response the number alone is said.
+func TestMoreThanTheBestFoundIsAllOfIt(t *testing.T) {
+	for _, c := range []struct {
+		by    string
+		score float64
+		want  string
+	}{
+		{"ns", 3.2, "all (1.10"}, {"ns", 2.8, "0.90"}, {"exact", 3.2, "1.10"},
+	} {
+		m := Measured{Score: c.score, BestResponse: 3, Random: 1, BestName: c.by}
+		m.Normalised = stats.Number((c.score - 1) / 2)
+		if got := m.gets(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v by %s: %s, want %s", c.score, c.by, got, c.want)
+		}
+		if found := strings.HasSuffix(m.best(), "that of ns"); found != (c.by == "ns") {
+			t.Errorf("the reference is called %s", m.best())
+		}
+	}
+}

@@ -157,7 +157,8 @@ func Refused(t testing.TB, want, text string, sets ...string) {
 }
 
 // Timeless returns the records of a TensorBoard file without the clock, in which alone
-// equal runs differ: the first field of each message, under the checksum at its end.
+// equal runs differ: the first field of each message, under the checksum at its end, and the
+// messages that say how the clock went.
 func Timeless(b []byte) (out []byte) {
 	const head, clock, tail = 12, 9, 4
 	for len(b) >= head {
@@ -165,7 +166,9 @@ func Timeless(b []byte) (out []byte) {
 		if n < clock || len(b) < head+n+tail {
 			break
 		}
-		out = append(append(out, b[:head]...), b[head+clock:head+n]...)
+		if !bytes.Contains(b[:head+n], []byte(runlog.WallMetric)) {
+			out = append(append(out, b[:head]...), b[head+clock:head+n]...)
+		}
 		b = b[head+n+tail:]
 	}
 	return append(out, b...)
