@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hop-marl/hop/store/runlog"
 )
@@ -91,6 +93,15 @@ func TestCurvesOfWhatASearchFinds(t *testing.T) {
 		fetchJSON(t, s, "/api/curves?m=return/mean&"+query, &c)
 		return c
 	}
+	ahead, stop := context.WithCancel(t.Context())
+	go s.readAhead(ahead)
+	oldest := s.indexes.Of(filepath.Join(root, "run-0000", "seed-1"))
+	for began := time.Now(); !oldest.Begun(); oldest = s.indexes.Of(filepath.Join(root, "run-0000", "seed-1")) {
+		if time.Sleep(time.Millisecond); time.Since(began) > 20*time.Second {
+			t.Fatal("of 65 runs nobody reads ahead")
+		}
+	}
+	stop()
 	c := ask("find=1")
 	if c.All != 65 || c.Field != "preset" || len(c.Panels[0].Lines) != 1 || c.Panels[0].Lines[0].Runs[0] != 65 {
 		t.Errorf("65 runs: %+v", c)

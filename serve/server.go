@@ -63,6 +63,7 @@ type Server struct {
 	files   files
 	mux     *http.ServeMux
 	cache   *cache.Cache // of all that was read and made, and can be again
+	keeps   int          // bytes in it, at most
 	indexes curve.Cache  // in it
 
 	comparing chan struct{} // one comparison is made at a time: it has all rows of a run in memory
@@ -89,8 +90,9 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := cache.New(cmp.Or(c.Cache, 256<<20))
-	s := &Server{c: c, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all, Record: c.Record}),
+	keeps := cmp.Or(c.Cache, 256<<20)
+	all := cache.New(keeps)
+	s := &Server{c: c, keeps: keeps, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all, Record: c.Record}),
 		mux: http.NewServeMux(), cache: all, indexes: curve.NewCache(all), comparing: make(chan struct{}, 1)}
 	if s.files, err = embedded(); err != nil {
 		return nil, err
@@ -168,11 +170,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	l = s.door.Listen(l)
 	h := s.door.Server(s.Handler())
 	h.BaseContext = func(net.Listener) context.Context { return ctx }
-	watched, ended := make(chan struct{}), make(chan error, 1)
-	go func() {
-		defer close(watched)
-		s.shelf.Watch(ctx)
-	}()
+	var watching sync.WaitGroup
+	ended := make(chan error, 1)
+	watching.Go(func() { s.shelf.Watch(ctx) })
+	watching.Go(func() { s.readAhead(ctx) })
 	go func() {
 		<-ctx.Done()
 		wait, done := context.WithTimeout(context.Background(), 5*time.Second)
@@ -185,7 +186,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}()
 	err := h.Serve(l)
 	cancel()
-	<-watched
+	watching.Wait()
 	s.stage.Close()
 	if down := <-ended; errors.Is(err, http.ErrServerClosed) {
 		err = down
