@@ -55,20 +55,24 @@ func (l *Lab) report(ctx context.Context, reg *spec.Registry, dir string, gifs, 
 	return filepath.Join(dir, "report.html"), nil
 }
 
-// writeFilms puts a report's episodes where TensorBoard looks.
+// writeFilms puts a report's episodes beside its figures, where TensorBoard finds them.
 func writeFilms(dir string, list []report.Episode) error {
 	if len(list) == 0 {
 		return nil
 	}
-	at := runlog.SeedDir(dir, list[0].Seed)
-	if _, err := os.Stat(at); err != nil {
-		at = dir // the report is of one seed
+	at := filepath.Join("report", "films", filepath.Base(runlog.SeedDir(dir, list[0].Seed)))
+	root, err := os.OpenRoot(dir) // a link would lead to somebody else's files
+	if err == nil {
+		err = cmp.Or(root.MkdirAll(at, 0o755), root.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("report: making %s: %w", filepath.Join(dir, at), err)
 	}
 	var films []runlog.Film
 	for _, e := range list {
 		films = append(films, runlog.Film{Name: e.Name, GIF: e.GIF})
 	}
-	return runlog.WriteFilms(at, films)
+	return runlog.WriteFilms(filepath.Join(dir, at), films)
 }
 
 // ZooText is a table of co-players for a terminal.

@@ -449,7 +449,8 @@ func (p *place) names() []string {
 func (p *place) files(folders string) (list []string) {
 	for _, folder := range strings.Fields(folders) {
 		for _, name := range p.names() {
-			skip := path.Base(name) == "lock" || slices.Contains([]string{".png", ".gif"}, path.Ext(name)) || len(p.whole[name]) == 0
+			skip := path.Base(name) == "lock" || slices.Contains([]string{".png", ".gif"}, path.Ext(name)) ||
+				strings.Contains(name, "/report/") || len(p.whole[name]) == 0
 			if (name == folder || strings.HasPrefix(name, folder+"/")) && !skip {
 				list = append(list, name)
 			}

@@ -64,7 +64,7 @@ def test_mlflow_reads_its_store(run, monkeypatch):
 def test_tensorboard_shows_the_spec_and_episodes(run):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     seed = run / "runs/ppo-4x4-001/seed-1"
-    own, films = (accumulator.EventAccumulator(os.fspath(at)).Reload() for at in (seed, seed / "films"))
+    own, films = (accumulator.EventAccumulator(os.fspath(at)).Reload() for at in (seed, seed.parent / "report" / "films" / seed.name))
     (text,) = own.Tensors("spec")
     assert text.tensor_proto.string_val[0].decode().strip("`\n").removeprefix("yaml\n") == (seed / "spec.yaml").read_text().strip()
     tags = films.Tags()["images"]

@@ -269,8 +269,8 @@ type Film struct {
 	GIF  []byte
 }
 
-// WriteFilms writes episodes of a run's agents where TensorBoard shows them, under Images: into a file of their own, for
-// the run's is written in step with its checkpoints.
+// WriteFilms writes episodes of a run's agents into a folder, where TensorBoard shows them under Images: into a file of
+// their own, for the run's is written in step with its checkpoints.
 func WriteFilms(dir string, films []Film) error {
 	var values []byte
 	for _, f := range films {
@@ -284,8 +284,7 @@ func WriteFilms(dir string, films []Film) error {
 	}
 	wall := now()
 	b := append(version(wall), event(wall, 0, values)...)
-	at := filepath.Join(dir, "films")
-	return cmp.Or(disk.Make(at), disk.Write(filepath.Join(at, eventsFile), b))
+	return cmp.Or(disk.Make(dir), disk.Write(filepath.Join(dir, eventsFile), b))
 }
 
 func putBytes(b []byte, field protowire.Number, v []byte) []byte {
