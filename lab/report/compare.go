@@ -222,6 +222,7 @@ func (c *Comparison) score() {
 		xs := x.Values()
 		all = append(all, xs...)
 		x.Mean, x.CI = stats.MeanCI(xs, 0.95)
+		x.CI = x.group.possible(x.CI)
 		x.IQM = stats.IQM(xs)
 		r := rng.New(0).Child("compare").Child("iqm").Rand()
 		x.IQMCI = stats.Bootstrap(stats.Scores{xs}, stats.Scores.IQM, draws, 0.95, &r)

@@ -129,6 +129,15 @@ func TestComparisonPageIsWholeAndOffline(t *testing.T) {
 	}
 }
 
+// Two seeds of which one got 0 and the other 3 have an interval from far below 0; no return of the stag hunt is.
+func TestIntervalsStayWithinWhatIsPossible(t *testing.T) {
+	c := compared(t, math.NaN(), map[string][]float64{"a": {0, 3}, "b": {2.5, 2.6}}, "a", "b")
+	b, ok := c.Variants[0].group.Spec.Game.Bounds()
+	if ci := c.Variants[0].CI; !ok || ci != b || c.Variants[0].group.Final().CI != b {
+		t.Errorf("an interval of returns is %v, want all that is possible, %v", ci, b)
+	}
+}
+
 func TestRunsThatWereNotScoredAreRefused(t *testing.T) {
 	_, err := Compare(registry.New(), rivals(t, map[string][]float64{"a": {1, math.NaN()}}, "a"), math.NaN())
 	if err == nil || !strings.Contains(err.Error(), "seed 2 of a") {

@@ -41,7 +41,18 @@ func (g *group) Final() outcome {
 	if runs := g.Scored(); len(runs) == 1 && g.Spec != nil {
 		ci = stats.StudentCI(acc.Mean(), g.SE(runs[0]), g.Spec.Eval.Episodes, 0.95)
 	}
-	return outcome{acc.Mean(), ci, stats.IQM(means), greedy.Mean(), acc.N()}
+	return outcome{acc.Mean(), g.possible(ci), stats.IQM(means), greedy.Mean(), acc.N()}
+}
+
+// possible is the part of an interval of returns that the game's rules allow, as far as that is known.
+func (g *group) possible(ci stats.Interval) stats.Interval {
+	if g.Spec == nil || math.IsInf(ci[0], 0) {
+		return ci
+	}
+	if b, ok := g.Spec.Game.Bounds(); ok {
+		return ci.Within(b)
+	}
+	return ci
 }
 
 // Mean is what the learners among a run's final agents got.

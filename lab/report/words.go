@@ -176,7 +176,7 @@ func (g *group) Kinds() []kindRow {
 			list[i].Seeds = append(list[i].Seeds, g.Spec.ByKind(r.Result.Agents)[list[i].Name])
 			acc.Add(list[i].Seeds[len(list[i].Seeds)-1])
 		}
-		list[i].Mean, list[i].CI = acc.Mean(), acc.CI(0.95)
+		list[i].Mean, list[i].CI = acc.Mean(), g.possible(acc.CI(0.95))
 	}
 	return list
 }

@@ -30,6 +30,11 @@ func (ci Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]Number{Number(ci[0]), Number(ci[1])})
 }
 
+// Within returns the part of an interval that lies within bounds.
+func (ci Interval) Within(b Interval) Interval {
+	return Interval{min(max(ci[0], b[0]), b[1]), max(min(ci[1], b[1]), b[0])}
+}
+
 // Text writes it for a table; a dash where it is not known.
 func (ci Interval) Text() string {
 	if math.IsInf(ci[0], 0) || math.IsNaN(ci[0]) {

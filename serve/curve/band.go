@@ -82,7 +82,7 @@ func (h How) band(xs []float64, of int, r *rng.Rand) stats.Interval {
 		ci = acc.CI(0.95)
 	}
 	if b := h.Bounds; b != nil {
-		ci = stats.Interval{min(max(ci[0], b[0]), b[1]), max(min(ci[1], b[1]), b[0])}
+		ci = ci.Within(*b)
 	}
 	return ci
 }
