@@ -99,6 +99,9 @@ func small(s spec.Spec) spec.Spec {
 	return s
 }
 
+// leastRows is what imagine.rows may be at least.
+const leastRows = 256
+
 // whole returns the spec with a run's length of so many windows: what schedules end at, fades come to and memories drop is seen too.
 func whole(s spec.Spec, windows int) spec.Spec {
 	most := windows * s.Train.Envs * s.Train.Window
@@ -111,7 +114,7 @@ func whole(s spec.Spec, windows int) spec.Spec {
 		s.Train.GoalWeight[i].Over = scaled(s.Train.GoalWeight[i].Over)
 	}
 	s.Train.Standins.Over = scaled(s.Train.Standins.Over)
-	s.Imagine.Rows = min(s.Imagine.Rows, max(most/3, 1))
+	s.Imagine.Rows = min(s.Imagine.Rows, max(most/3, leastRows))
 	s.Train.Steps, s.Train.Save = most, most+1
 	return s
 }

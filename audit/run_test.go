@@ -128,6 +128,9 @@ func TestAnAuditIsAWholeRunInSmall(t *testing.T) {
 	if !slices.Equal(got, []int{1600, 800, 160, 533}) {
 		t.Errorf("steps, fades and memory of %v", got)
 	}
+	if rows := whole(s, 5).Imagine.Rows; rows != leastRows {
+		t.Errorf("a memory of %d rows, want %d, the least that a spec may have", rows, leastRows)
+	}
 	if s.Train.GoalWeight[0].Over != 40_000 || whole(s, 1000).Train.Steps != 80_000 {
 		t.Error("the spec itself was changed, or a run became longer")
 	}

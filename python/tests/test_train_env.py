@@ -355,7 +355,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path):
             assert word in said, said
         assert not (tmp_path / "no").exists()
     said = hop("train", "hop-4x4", "--env", "odd:line", "--out", tmp_path / "no", fails=True)
-    assert "search.dynamics is rules, want world" in said
+    assert "search.dynamics is rules, want vectors" in said
     said = hop("eval", "--env", "odd:line", "--team", "plan-infer,random", fails=True)
     assert "no rules to search on" in said
     said = hop("eval", "--env", "odd:line", "--team", "br,random", fails=True)
