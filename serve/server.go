@@ -92,8 +92,9 @@ func New(c Config) (*Server, error) {
 	}
 	keeps := cmp.Or(c.Cache, 256<<20)
 	all := cache.New(keeps)
-	s := &Server{c: c, keeps: keeps, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all, Record: c.Record}),
+	s := &Server{c: c, shelf: sh, door: in, control: list, stage: replay.New(replay.Config{Lab: c.Lab, Cache: all, Record: c.Record}),
 		mux: http.NewServeMux(), cache: all, indexes: curve.NewCache(all), comparing: make(chan struct{}, 1)}
+	s.keeps = keeps
 	if s.files, err = embedded(); err != nil {
 		return nil, err
 	}
