@@ -147,9 +147,8 @@ func (g *ground) place(c int) string {
 	return "row " + strconv.Itoa(c/g.size) + ", column " + strconv.Itoa(c%g.size)
 }
 
-// to returns where a move leads; gone: off the board or into a block.
-func (g *ground) to(sc *scene, c, move int) int {
-	y, x := c/g.size, c%g.size
+// neighbour returns the row and the column that a move leads to, which may be off the board.
+func neighbour(y, x, move int) (int, int) {
 	switch move {
 	case up:
 		y--
@@ -160,6 +159,12 @@ func (g *ground) to(sc *scene, c, move int) int {
 	case right:
 		x++
 	}
+	return y, x
+}
+
+// to returns where a move leads; gone: off the board or into a block.
+func (g *ground) to(sc *scene, c, move int) int {
+	y, x := neighbour(c/g.size, c%g.size, move)
 	if g.wraps {
 		y, x = (y+g.size)%g.size, (x+g.size)%g.size
 	}

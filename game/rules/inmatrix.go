@@ -155,17 +155,7 @@ func (r *inMatrix) Step(now *Seen, acts []int32, rewards []float32) {
 
 // beside returns the cell that a move leads to, gone if it is a wall.
 func (r *inMatrix) beside(m *mapped, c, move int) int {
-	y, x := c/r.width, c%r.width
-	switch move {
-	case up:
-		y--
-	case down:
-		y++
-	case left:
-		x--
-	case right:
-		x++
-	}
+	y, x := neighbour(c/r.width, c%r.width, move)
 	if y < 0 || x < 0 || y >= r.height || x >= r.width || m.wall[y*r.width+x] {
 		return gone
 	}
