@@ -111,6 +111,11 @@ func TestCurvesOfWhatASearchFinds(t *testing.T) {
 		if len(c.Groups) != 3 || c.Groups[0].Label != "ppo.lr=0.0003" || c.Groups[2].Label != "ppo.lr=0.003" || c.Groups[0].Runs != 15 {
 			t.Fatalf("groups are %+v", c.Groups)
 		}
+		for i, l := range c.Panels[0].Lines {
+			if len(c.Panels[0].Lines) != 3 || l.Runs[0] != c.Groups[i].Runs || l.Label != c.Groups[i].Label {
+				t.Errorf("line %d of %d is %s over %d runs, want %+v", i, len(c.Panels[0].Lines), l.Label, l.Runs[0], c.Groups[i])
+			}
+		}
 		first := c.Panels[0].Lines[0]
 		want := map[string]int64{"": 3840, "wall": 500, "agents": 4 * 900}[axis] // of the first window
 		if n := len(first.Step); n == 0 || first.Step[0] < want || first.Step[n-1] > 3*want+1000 || first.Low[0] < 0 {
