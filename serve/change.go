@@ -21,15 +21,11 @@ import (
 // where they lie. What is in a run is never touched. It is written into the log before it is done.
 
 // labelRun keeps the tags and the note of a training.
-func (s *Server) labelRun(r *http.Request) (any, error) {
-	var in struct {
-		Run  string
-		Tags []string
-		Note string
-	}
-	if err := body(r, 1<<16, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) labelRun(r *http.Request, in struct {
+	Run  string
+	Tags []string
+	Note string
+}) (any, error) {
 	if _, folder, err := s.ofRun(in.Run); err != nil {
 		return nil, err
 	} else if err := s.note(r, folder, "label", fmt.Sprintf("%s: tags %q, note %q", in.Run, in.Tags, in.Note)); err != nil {
@@ -43,23 +39,18 @@ func (s *Server) labelRun(r *http.Request) (any, error) {
 }
 
 // archiveRuns puts trainings out of the list, or back.
-func (s *Server) archiveRuns(r *http.Request) (any, error) {
-	var in struct {
-		Runs     []string
-		Archived bool
-	}
-	if err := s.several(r, &in, &in.Runs, "archive"); err != nil {
+func (s *Server) archiveRuns(r *http.Request, in struct {
+	Runs     []string
+	Archived bool
+}) (any, error) {
+	if err := s.several(r, in.Runs, "archive"); err != nil {
 		return nil, err
 	}
 	return struct{}{}, named(s.shelf.Archive(in.Runs, in.Archived))
 }
 
 // renameRun gives a training another name, in the folder that it lies in.
-func (s *Server) renameRun(r *http.Request) (any, error) {
-	var in struct{ Run, To string }
-	if err := body(r, 1<<12, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) renameRun(r *http.Request, in struct{ Run, To string }) (any, error) {
 	dir, folder, err := s.movable(in.Run)
 	if err != nil {
 		return nil, err
@@ -85,9 +76,8 @@ func (s *Server) renameRun(r *http.Request) (any, error) {
 }
 
 // deleteRuns moves trainings into the trash beside them, and says where each lies.
-func (s *Server) deleteRuns(r *http.Request) (any, error) {
-	var in struct{ Runs []string }
-	if err := s.several(r, &in, &in.Runs, "delete"); err != nil {
+func (s *Server) deleteRuns(r *http.Request, in struct{ Runs []string }) (any, error) {
+	if err := s.several(r, in.Runs, "delete"); err != nil {
 		return nil, err
 	}
 	var dirs []string
@@ -115,16 +105,13 @@ func (s *Server) deleteRuns(r *http.Request) (any, error) {
 	return map[string][]string{"trash": lie}, nil
 }
 
-// several reads a request about several trainings, and writes down that they are to be changed.
-func (s *Server) several(r *http.Request, in any, names *[]string, did string) error {
-	if err := body(r, 1<<20, in); err != nil {
-		return err
-	}
-	if len(*names) == 0 {
+// several writes down that several trainings are to be changed.
+func (s *Server) several(r *http.Request, names []string, did string) error {
+	if len(names) == 0 {
 		return refuse(http.StatusBadRequest, "no run is named")
 	}
 	var folders []int
-	for _, name := range *names {
+	for _, name := range names {
 		_, folder, err := s.ofRun(name)
 		if err != nil {
 			return err
@@ -133,9 +120,9 @@ func (s *Server) several(r *http.Request, in any, names *[]string, did string) e
 			folders = append(folders, folder)
 		}
 	}
-	what := strings.Join(*names, ", ")
+	what := strings.Join(names, ", ")
 	for _, folder := range folders {
-		if err := s.note(r, folder, did, fmt.Sprintf("%d runs: %.2000s", len(*names), what)); err != nil {
+		if err := s.note(r, folder, did, fmt.Sprintf("%d runs: %.2000s", len(names), what)); err != nil {
 			return err
 		}
 	}

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/serve/curve"
@@ -203,34 +202,23 @@ func (s *Server) seeds(c *chosenRuns, row runs.Row) (names, dirs []string, err e
 // clock too. What nothing was read of by then waits for the next time: a page shows what there
 // is, says how much that is, and asks again.
 func (s *Server) extend(list []*curveRun, until time.Time, timed bool) {
-	next := make(chan *curveRun)
-	var wg sync.WaitGroup
-	for range min(len(list), runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for r := range next {
-				if time.Now().After(until) && !r.index.Begun() {
-					continue
-				}
-				state, err := r.index.Extend(max(5*time.Millisecond, time.Until(until)))
-				if timed && err == nil {
-					r.index.Clock()
-				}
-				s.indexes.Keep(r.index)
-				r.Read, r.Rows, r.Last, r.Gen = state.Read, state.Rows, state.Last, state.Gen
-				if err != nil {
-					r.Why = strings.TrimPrefix(err.Error(), "curve: ")
-					r.index = nil
-				}
-			}
-		})
-	}
-	for _, r := range list {
-		if r.index != nil {
-			next <- r
+	_ = cores.Each(context.Background(), 0, len(list), func(_ context.Context, i int) error {
+		r := list[i]
+		if r.index == nil || time.Now().After(until) && !r.index.Begun() {
+			return nil
 		}
-	}
-	close(next)
-	wg.Wait()
+		state, err := r.index.Extend(max(5*time.Millisecond, time.Until(until)))
+		if timed && err == nil {
+			r.index.Clock()
+		}
+		s.indexes.Keep(r.index)
+		r.Read, r.Rows, r.Last, r.Gen = state.Read, state.Rows, state.Last, state.Gen
+		if err != nil {
+			r.Why = strings.TrimPrefix(err.Error(), "curve: ")
+			r.index = nil
+		}
+		return nil
+	})
 }
 
 // describe adds to a run what its spec says.

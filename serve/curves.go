@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,14 +11,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/plot"
 	"github.com/hop-marl/hop/num/stats"
 	"github.com/hop-marl/hop/serve/curve"
@@ -253,35 +253,19 @@ func (c *chosenRuns) bounds(metric string, group int) *stats.Interval {
 
 // allLines makes the lines of each metric and group, side by side.
 func (s *Server) allLines(q curvesQuery, found *chosenRuns, lang string) (all [][][]curveLine, err error) {
-	type job struct{ metric, group int }
-	jobs, errs := make(chan job), make([]error, len(q.metrics)*len(found.groups))
-	var wg sync.WaitGroup
 	var total atomic.Int64 // lines that are too many are not all made
 	for range q.metrics {
 		all = append(all, make([][]curveLine, len(found.groups)))
 	}
-	for range min(len(q.metrics)*len(found.groups), runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for j := range jobs {
-				if total.Load() > maxLines {
-					continue
-				}
-				list, err := s.linesOf(q, q.metrics[j.metric], j.group, found, lang)
-				total.Add(int64(len(list)))
-				if all[j.metric][j.group] = list; err != nil {
-					errs[j.metric*len(found.groups)+j.group] = err
-				}
-			}
-		})
-	}
-	for m := range q.metrics {
-		for g := range found.groups {
-			jobs <- job{m, g}
+	groups := len(found.groups)
+	return all, cores.Each(context.Background(), 0, len(q.metrics)*groups, func(_ context.Context, i int) (err error) {
+		m, g := i/groups, i%groups
+		if total.Load() <= maxLines {
+			all[m][g], err = s.linesOf(q, q.metrics[m], g, found, lang)
+			total.Add(int64(len(all[m][g])))
 		}
-	}
-	close(jobs)
-	wg.Wait()
-	return all, errors.Join(errs...)
+		return err
+	})
 }
 
 // mixed reports whether runs of some kind are of different games.

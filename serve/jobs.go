@@ -116,11 +116,7 @@ func (s *Server) start(r *http.Request, folder int, kind, run string, words []st
 }
 
 // startTraining starts what the form says.
-func (s *Server) startTraining(r *http.Request) (any, error) {
-	var in jobs.Asked
-	if err := body(r, 1<<18, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) startTraining(r *http.Request, in jobs.Asked) (any, error) {
 	dir, err := s.folder(in.Folder)
 	if err != nil {
 		return nil, err
@@ -164,11 +160,7 @@ func (s *Server) ofRun(name string) (dir string, folder int, err error) {
 	return dir, folder, err
 }
 
-func (s *Server) resumeRun(r *http.Request) (any, error) {
-	var in struct{ Run string }
-	if err := body(r, 1<<12, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) resumeRun(r *http.Request, in struct{ Run string }) (any, error) {
 	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
@@ -186,11 +178,7 @@ func (s *Server) resumeRun(r *http.Request) (any, error) {
 }
 
 // auditRun audits a run, or climbs its ladder.
-func (s *Server) auditRun(r *http.Request) (any, error) {
-	var in struct{ Run string }
-	if err := body(r, 1<<12, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) auditRun(r *http.Request, in struct{ Run string }) (any, error) {
 	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
@@ -198,11 +186,7 @@ func (s *Server) auditRun(r *http.Request) (any, error) {
 	return s.start(r, folder, jobs.Audit, dir, auditWords(dir, s.shelf.Roots()[folder]))
 }
 
-func (s *Server) ladderRun(r *http.Request) (any, error) {
-	var in struct{ Run, PPO string }
-	if err := body(r, 1<<12, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) ladderRun(r *http.Request, in struct{ Run, PPO string }) (any, error) {
 	dir, folder, err := s.runnable(in.Run)
 	if err != nil {
 		return nil, err
@@ -227,11 +211,7 @@ func (s *Server) ladderRun(r *http.Request) (any, error) {
 	return j, nil
 }
 
-func (s *Server) stopJob(r *http.Request) (any, error) {
-	var in struct{ Job string }
-	if err := body(r, 1<<12, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) stopJob(r *http.Request, in struct{ Job string }) (any, error) {
 	j, err := s.control.Job(in.Job)
 	if err == nil {
 		number, _, _ := strings.Cut(in.Job, ":")

@@ -130,10 +130,10 @@ func (s *Server) routes() []route {
 		{"GET /api/words", s.api(s.wordsAPI)},
 		{"GET /api/runs", s.api(s.runsAPI)},
 		{"GET /api/runs/stream", s.streaming(s.runsStream)},
-		{"POST /api/runs/label", s.api(s.labelRun)},
-		{"POST /api/runs/archive", s.api(s.archiveRuns)},
-		{"POST /api/runs/rename", s.api(s.renameRun)},
-		{"POST /api/runs/delete", s.api(s.deleteRuns)},
+		{"POST /api/runs/label", s.api(told(1<<16, s.labelRun))},
+		{"POST /api/runs/archive", s.api(told(1<<20, s.archiveRuns))},
+		{"POST /api/runs/rename", s.api(told(1<<12, s.renameRun))},
+		{"POST /api/runs/delete", s.api(told(1<<20, s.deleteRuns))},
 		{"GET /api/sweeps/stream", s.streaming(s.sweepsStream)},
 		{"GET /api/curves", s.api(s.curvesAPI)},
 		{"GET /api/curves/names", s.api(s.namesAPI)},
@@ -143,16 +143,16 @@ func (s *Server) routes() []route {
 		{"GET /api/pages", s.api(s.pagesAPI)},
 		{"GET /api/control/jobs", s.api(s.jobsAPI)},
 		{"GET /api/control/stream", s.streaming(s.jobsStream)},
-		{"POST /api/control/start", s.api(s.startTraining)},
-		{"POST /api/control/resume", s.api(s.resumeRun)},
-		{"POST /api/control/audit", s.api(s.auditRun)},
-		{"POST /api/control/ladder", s.api(s.ladderRun)},
-		{"POST /api/control/stop", s.api(s.stopJob)},
+		{"POST /api/control/start", s.api(told(1<<18, s.startTraining))},
+		{"POST /api/control/resume", s.api(told(1<<12, s.resumeRun))},
+		{"POST /api/control/audit", s.api(told(1<<12, s.auditRun))},
+		{"POST /api/control/ladder", s.api(told(1<<12, s.ladderRun))},
+		{"POST /api/control/stop", s.api(told(1<<12, s.stopJob))},
 		{"GET /api/theatre/choices", s.api(s.choicesAPI)},
 		{"GET /api/theatre/stream", s.streaming(s.theatreStream)},
 		{"POST /api/join", s.api(s.joinAPI)},
-		{"POST /api/join/move", s.api(s.moveAPI)},
-		{"POST /api/join/leave", s.api(s.leaveAPI)},
+		{"POST /api/join/move", s.api(told(1<<10, s.moveAPI))},
+		{"POST /api/join/leave", s.api(told(1<<10, s.leaveAPI))},
 		{"GET /api/join/stream", s.streaming(s.joinStream)},
 	}
 }
@@ -377,10 +377,6 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", keep)
 	h.Set("Content-Type", x.kind)
 	h.Set("ETag", x.tag)
-	if r.Header.Get("If-None-Match") == x.tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
 	b := x.plain
 	if x.gzip != nil {
 		h.Set("Vary", "Accept-Encoding")
@@ -389,10 +385,7 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 			b = x.gzip
 		}
 	}
-	h.Set("Content-Length", fmt.Sprint(len(b)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(b)
-	}
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(b))
 }
 
 func acceptsGzip(r *http.Request) bool {

@@ -357,15 +357,11 @@ func (s *Server) joinAPI(r *http.Request) (any, error) {
 }
 
 // moveAPI makes a person's move.
-func (s *Server) moveAPI(r *http.Request) (any, error) {
-	var in struct {
-		ID     string
-		At     int
-		Action int32
-	}
-	if err := body(r, 1<<10, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) moveAPI(r *http.Request, in struct {
+	ID     string
+	At     int
+	Action int32
+}) (any, error) {
 	se, err := s.stage.Session(in.ID)
 	if err == nil {
 		err = se.Act(in.At, in.Action)
@@ -374,11 +370,7 @@ func (s *Server) moveAPI(r *http.Request) (any, error) {
 }
 
 // leaveAPI gives a seat up.
-func (s *Server) leaveAPI(r *http.Request) (any, error) {
-	var in struct{ ID string }
-	if err := body(r, 1<<10, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) leaveAPI(r *http.Request, in struct{ ID string }) (any, error) {
 	se, err := s.stage.Session(in.ID)
 	if err == nil {
 		se.Leave()

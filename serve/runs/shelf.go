@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/num/stats"
 )
@@ -349,21 +350,9 @@ func (s *Shelf) readAll(found []*place) {
 			all = append(all, k)
 		}
 	}
-	next := make(chan *known)
-	var wg sync.WaitGroup
-	var mu sync.Mutex // over specs
-	for range min(len(all), 2*runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for k := range next {
-				k.refresh(s, &mu)
-			}
-		})
-	}
-	for _, k := range all {
-		next <- k
-	}
-	close(next)
-	wg.Wait()
+	var mu sync.Mutex                    // over specs
+	workers := 2 * runtime.GOMAXPROCS(0) // they wait for the disk
+	_ = cores.Each(context.Background(), workers, len(all), func(_ context.Context, i int) error { all[i].refresh(s, &mu); return nil })
 }
 
 // forget drops what is not there any more.
