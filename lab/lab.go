@@ -137,15 +137,23 @@ func (l *Lab) SpecOf(what string, sets []string) (spec.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	for _, set := range sets {
-		if err := s.Set(set); err != nil {
-			return s, Misused("--set %s: %w", set, err)
-		}
+	if err := setFields(&s, sets); err != nil {
+		return s, err
 	}
 	if err := s.Validate(); err != nil {
 		return s, Misuse{err}
 	}
 	return s, nil
+}
+
+// setFields sets fields of a spec, each FIELD=VALUE.
+func setFields(s *spec.Spec, sets []string) error {
+	for _, set := range sets {
+		if err := s.Set(set); err != nil {
+			return Misused("--set %s: %w", set, err)
+		}
+	}
+	return nil
 }
 
 // SpecWith returns the default spec of a game with fields set.
@@ -154,12 +162,7 @@ func (l *Lab) SpecWith(game string, sets []string) (spec.Spec, error) {
 	if err := sp.Set("game.name=" + game); err != nil {
 		return sp, Misused("--game %s: %w", game, err)
 	}
-	for _, set := range sets {
-		if err := sp.Set(set); err != nil {
-			return sp, Misused("--set %s: %w", set, err)
-		}
-	}
-	return sp, nil
+	return sp, setFields(&sp, sets)
 }
 
 // NewGame builds a game with parameters such as game.size=8, and returns the part
@@ -200,14 +203,8 @@ func build(sp spec.Game, sets []string) (game.Game, spec.Game, error) {
 	if err := set(sp, sets); err != nil {
 		return nil, sp, err
 	}
-	g, err := sp.Build()
-	if err != nil && len(sets) > 0 {
-		return nil, sp, Wrong(err, "--set", sets...)
-	}
-	if err != nil {
-		return nil, sp, Misuse{err}
-	}
-	return g, sp, nil
+	g, err := Site{Game: sp, Set: sets}.build()
+	return g, sp, err
 }
 
 // GameWords says which game it is: its name and the parameters that differ from

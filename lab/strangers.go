@@ -234,16 +234,21 @@ func columned(write func(w io.Writer)) string {
 	return b.String()
 }
 
+// splitsOf returns the split of that name; "": all.
+func splitsOf(name string) ([]stranger.Split, error) {
+	if name == "" {
+		return stranger.Splits, nil
+	}
+	one, err := stranger.Parse(name)
+	return []stranger.Split{one}, err
+}
+
 // Strangers lists the co-players of a split, or of all, in a game, but for those that are made
 // with a word that is left out. Their names stay the same.
 func Strangers(g game.Game, split string, leaveOut []string) (list StrangerList, err error) {
-	splits := stranger.Splits
-	if split != "" {
-		one, err := stranger.Parse(split)
-		if err != nil {
-			return nil, err
-		}
-		splits = []stranger.Split{one}
+	splits, err := splitsOf(split)
+	if err != nil {
+		return nil, err
 	}
 	for _, s := range splits {
 		name, texts, err := stranger.List(g, s)

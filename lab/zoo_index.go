@@ -145,13 +145,9 @@ func (l *Lab) SplitOf(e *ZooEntry) stranger.Split {
 
 // ZooStrangers lists the members of a zoo for a game that are in a split, or in any.
 func (l *Lab) ZooStrangers(dir string, about map[string]any, split string) (list StrangerList, err error) {
-	splits := stranger.Splits
-	if split != "" {
-		one, err := stranger.Parse(split)
-		if err != nil {
-			return nil, err
-		}
-		splits = []stranger.Split{one}
+	splits, err := splitsOf(split)
+	if err != nil {
+		return nil, err
 	}
 	zoo, err := l.Zoo(dir)
 	if err != nil {

@@ -13,19 +13,15 @@ import (
 )
 
 type adaptCmd struct {
-	Runs []string             `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, bandit, a bot, py:MODULE:FUNCTION or FILE.onnx." placeholder:"RUN|WHO"`
-	Ask  flags[prepare.Adapt] `embed:""`
-	Game string               `help:"The game for those that are no runs." default:"staghunt"`
-	Set  []string             `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`
-	Out  string               `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`
+	Runs []string `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, bandit, a bot, py:MODULE:FUNCTION or FILE.onnx." placeholder:"RUN|WHO"`
+	flags[prepare.Adapt]
+	Game string   `help:"The game for those that are no runs." default:"staghunt"`
+	Set  []string `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`
+	Out  string   `help:"Folder for the table and the curves: adapt.md, adapt.html, adapt.json." placeholder:"DIR"`
 	jsonFlag
 }
 
-func (c adaptCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c adaptCmd) Run(a *app, ask prepare.Adapt) error {
 	ofGame, _ := splitSets(c.Set)
 	g, err := a.lab().GameWith(c.Game, ofGame)
 	if err != nil {
@@ -56,12 +52,7 @@ type about struct {
 }
 
 // say prints what is to be said of the game, under a name.
-func (c about) say(a *app, name string, of func(game.Game) (fmt.Stringer, error)) error {
-	g, _, err := c.build(a)
-	if err != nil {
-		return err
-	}
-	said, err := of(g)
+func (c about) say(a *app, name string, said fmt.Stringer, err error) error {
 	switch {
 	case err != nil:
 		return usageError{err}
@@ -78,29 +69,33 @@ type strangersListCmd struct {
 	Zoo      string   `help:"Folder of hop zoo train, whose members are listed too." placeholder:"DIR"`
 }
 
-func (c strangersListCmd) Run(a *app) error {
-	return c.say(a, "strangers", func(g game.Game) (fmt.Stringer, error) {
-		list, err := lab.Strangers(g, c.Split, c.LeaveOut)
-		if err != nil || c.Zoo == "" {
-			return list, err
-		}
-		about, err := a.lab().GameWith(c.Game, c.Set)
-		if err != nil {
-			return nil, err
-		}
-		is, err := about.Map()
-		if err != nil {
-			return nil, err
-		}
-		learners, err := a.lab().ZooStrangers(c.Zoo, is, c.Split)
-		return append(list, learners...), err
-	})
+func (c strangersListCmd) Run(a *app, g game.Game) error {
+	list, err := c.list(a, g)
+	return c.say(a, "strangers", list, err)
+}
+
+func (c strangersListCmd) list(a *app, g game.Game) (lab.StrangerList, error) {
+	list, err := lab.Strangers(g, c.Split, c.LeaveOut)
+	if err != nil || c.Zoo == "" {
+		return list, err
+	}
+	about, err := a.lab().GameWith(c.Game, c.Set)
+	if err != nil {
+		return nil, err
+	}
+	is, err := about.Map()
+	if err != nil {
+		return nil, err
+	}
+	learners, err := a.lab().ZooStrangers(c.Zoo, is, c.Split)
+	return append(list, learners...), err
 }
 
 type strangersWordsCmd struct{ about }
 
-func (c strangersWordsCmd) Run(a *app) error {
-	return c.say(a, "words", func(g game.Game) (fmt.Stringer, error) { return lab.Words(g) })
+func (c strangersWordsCmd) Run(a *app, g game.Game) error {
+	words, err := lab.Words(g)
+	return c.say(a, "words", words, err)
 }
 
 type strangersShowCmd struct {
@@ -109,8 +104,9 @@ type strangersShowCmd struct {
 	Starts int    `help:"Over how many starts the best response is averaged." default:"32"`
 }
 
-func (c strangersShowCmd) Run(a *app) error {
-	return c.say(a, "", func(g game.Game) (fmt.Stringer, error) { return lab.Stranger(a.ctx, g, c.Who, c.Starts) })
+func (c strangersShowCmd) Run(a *app, g game.Game) error {
+	who, err := lab.Stranger(a.ctx, g, c.Who, c.Starts)
+	return c.say(a, "", who, err)
 }
 
 // zooCmd keeps co-players that have learnt.
@@ -120,11 +116,11 @@ type zooCmd struct {
 }
 
 type zooTrainCmd struct {
-	Game        string             `help:"Name of the game (hop list games)." default:"staghunt"`
-	Set         []string           `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
-	Ask         flags[prepare.Zoo] `embed:""`
-	Out         string             `help:"Folder of the zoo." default:"zoo"`
-	AcceptBuild bool               `help:"Keep, or go on with, what another build of hop began."`
+	Game string   `help:"Name of the game (hop list games)." default:"staghunt"`
+	Set  []string `help:"Set a parameter, such as game.size=8; repeatable (hop list fields)." sep:"none" placeholder:"PATH=VALUE"`
+	flags[prepare.Zoo]
+	Out         string `help:"Folder of the zoo." default:"zoo"`
+	AcceptBuild bool   `help:"Keep, or go on with, what another build of hop began."`
 	jsonFlag
 }
 
@@ -150,11 +146,7 @@ type zooJSON struct {
 	Members []lab.ZooEntry `json:"members"`
 }
 
-func (c zooTrainCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c zooTrainCmd) Run(a *app, ask prepare.Zoo) error {
 	at, err := gameFlags{Game: c.Game, Set: c.Set}.site(a, madeFlags{Out: c.Out, AcceptBuild: c.AcceptBuild})
 	if err != nil {
 		return err
@@ -176,13 +168,9 @@ func (c zooListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(zooJSON{Zoo: c.Out, Members: list})
-	}
+	text := a.lab().ZooText(list)
 	if len(list) == 0 {
-		fmt.Fprintf(a.out, "%s holds no co-players; train some with: hop zoo train --out %s\n", c.Out, c.Out)
-		return nil
+		text = fmt.Sprintf("%s holds no co-players; train some with: hop zoo train --out %s\n", c.Out, c.Out)
 	}
-	_, err = fmt.Fprint(a.out, a.lab().ZooText(list))
-	return err
+	return c.answer(a, zooJSON{Zoo: c.Out, Members: list}, text)
 }

@@ -91,15 +91,11 @@ func (c auditCmd) show(a *app, r *audit.Result, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(struct {
-			*audit.Result
-			Page string `json:"page"`
-		}{r, page})
-	}
-	fmt.Fprint(a.out, r.Text(c.Data+c.Trajectories != ""))
-	_, err = fmt.Fprintf(a.out, "\nPage: %s\n", page)
-	return err
+	out := struct {
+		*audit.Result
+		Page string `json:"page"`
+	}{r, page}
+	return c.answer(a, out, fmt.Sprintf("%s\nPage: %s\n", r.Text(c.Data+c.Trajectories != ""), page))
 }
 
 // command is how to do it again.
@@ -121,16 +117,12 @@ func (c auditCmd) command() string {
 }
 
 type ladderCmd struct {
-	What string                  `arg:"" optional:"" help:"@ladder_what" default:"hop-4x4" placeholder:"PRESET|SPEC|RUN"`
-	Ask  flags[lab.LadderConfig] `embed:""`
+	What string `arg:"" optional:"" help:"@ladder_what" default:"hop-4x4" placeholder:"PRESET|SPEC|RUN"`
+	flags[lab.LadderConfig]
 	jsonFlag
 }
 
-func (c ladderCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c ladderCmd) Run(a *app, k *kong.Context, ask lab.LadderConfig) error {
 	ask.What = c.What
 	if !slices.Contains(typed(k), c.What) {
 		fmt.Fprintf(a.err, "hop ladder alone trains %s and %s, seeds %s, which takes minutes, and plays %d starts of every rung among %s.\n"+
@@ -141,15 +133,11 @@ func (c ladderCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(r)
-	}
-	fmt.Fprintf(a.out, "%s\n\n%s\nEach alone, everything else as trained:\n", r.Says, r.Bars(40))
+	text := fmt.Sprintf("%s\n\n%s\nEach alone, everything else as trained:\n", r.Says, r.Bars(40))
 	for _, s := range r.Singles {
-		fmt.Fprintf(a.out, "  %-22s %+.3f (95 %% %+.3f to %+.3f), %.0f %% of the gap\n", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share)
+		text += fmt.Sprintf("  %-22s %+.3f (95 %% %+.3f to %+.3f), %.0f %% of the gap\n", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share)
 	}
-	_, err = fmt.Fprintf(a.out, "\nOpen the page: %s\n", r.Page)
-	return err
+	return c.answer(a, r, text+"\nOpen the page: "+r.Page+"\n")
 }
 
 type reportCmd struct {
@@ -181,19 +169,15 @@ func (c reportCmd) Run(a *app) error {
 }
 
 type exportCmd struct {
-	Run_   string             `arg:"" name:"run" help:"Folder of a run, or of several seeds of it." type:"path" placeholder:"RUN"`
-	Ask    flags[export.ONNX] `embed:""`
-	ONNX   bool               `name:"onnx" help:"The networks, as ONNX files."`
-	WandB  bool               `name:"wandb" help:"The runs, as Weights & Biases keeps them offline; --out is else wandb."`
-	MLflow bool               `name:"mlflow" help:"The runs, as MLflow's file store; --out is else mlruns."`
+	Run_ string `arg:"" name:"run" help:"Folder of a run, or of several seeds of it." type:"path" placeholder:"RUN"`
+	flags[export.ONNX]
+	ONNX   bool `name:"onnx" help:"The networks, as ONNX files."`
+	WandB  bool `name:"wandb" help:"The runs, as Weights & Biases keeps them offline; --out is else wandb."`
+	MLflow bool `name:"mlflow" help:"The runs, as MLflow's file store; --out is else mlruns."`
 	jsonFlag
 }
 
-func (c exportCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c exportCmd) Run(a *app, ask export.ONNX) error {
 	ask.Run = c.Run_
 	for name, chosen := range map[string]bool{"wandb": c.WandB, "mlflow": c.MLflow} {
 		if chosen && (c.ONNX || c.WandB && c.MLflow) {
@@ -210,13 +194,11 @@ func (c exportCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return a.emit(map[string]any{"runs": all})
-	}
+	text := ""
 	for _, r := range all {
-		fmt.Fprint(a.out, r.Text())
+		text += r.Text()
 	}
-	return nil
+	return c.answer(a, map[string]any{"runs": all}, text)
 }
 
 // track writes runs for a tracker of others.

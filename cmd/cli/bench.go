@@ -96,15 +96,11 @@ func (c benchPlanCmd) Run(a *app) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if c.JSON {
-		return a.emit(map[string]any{"rows": rows})
-	}
+	text := bench.PlanText
 	if c.Grid {
-		_, err = fmt.Fprint(a.out, bench.PlanGrid(rows))
-		return err
+		text = bench.PlanGrid
 	}
-	_, err = fmt.Fprint(a.out, bench.PlanText(rows))
-	return err
+	return c.answer(a, map[string]any{"rows": rows}, text(rows))
 }
 
 // loop measures one iteration of training.

@@ -20,24 +20,15 @@ import (
 	"github.com/hop-marl/hop/lab/report/cross"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/train/eval"
-	"github.com/hop-marl/hop/train/spec"
 )
 
 type evalCmd struct {
 	gameFlags
-	Ask flags[lab.EvalConfig] `embed:""`
+	flags[lab.EvalConfig]
 	jsonFlag
 }
 
-func (c evalCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
-	g, _, err := c.build(a)
-	if err != nil {
-		return err
-	}
+func (c evalCmd) Run(a *app, ask lab.EvalConfig, g game.Game) error {
 	bar := a.progress("episodes")
 	ask.Progress = bar.Update
 	out, err := lab.Eval(a.ctx, g, ask)
@@ -50,19 +41,11 @@ func (c evalCmd) Run(a *app, k *kong.Context) error {
 
 type oracleCmd struct {
 	gameFlags
-	Ask flags[lab.SolveConfig] `embed:""`
+	flags[lab.SolveConfig]
 	jsonFlag
 }
 
-func (c oracleCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
-	g, _, err := c.build(a)
-	if err != nil {
-		return err
-	}
+func (c oracleCmd) Run(a *app, ask lab.SolveConfig, g game.Game) error {
 	bar := a.progress("starts")
 	ask.Progress = bar.Update
 	out, err := lab.Solve(a.ctx, g, ask)
@@ -112,23 +95,20 @@ func (f gameFlags) site(a *app, m madeFlags) (lab.Site, error) {
 	return lab.Site{Game: g, Set: f.Set, Dir: m.Out, AcceptBuild: m.AcceptBuild}, err
 }
 
-// build returns the game and the part of a spec that describes it.
-func (f gameFlags) build(a *app) (game.Game, spec.Game, error) {
-	return a.lab().NewGame(f.Env.Named(f.Game, f.with(f.Set)))
+// ProvideGame hands a command its game.
+func (f gameFlags) ProvideGame(a *app) (game.Game, error) {
+	g, _, err := a.lab().NewGame(f.Env.Named(f.Game, f.with(f.Set)))
+	return g, provided(err)
 }
 
 type crossplayCmd struct {
-	Entries []string               `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
-	Ask     flags[lab.CrossConfig] `embed:""`
-	Out     string                 `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
+	Entries []string `arg:"" help:"@crossplay_entries" placeholder:"PRESET|RUN|WHO"`
+	flags[lab.CrossConfig]
+	Out string `help:"Folder to write into; default: a new one, runs/crossplay-001." type:"path" placeholder:"DIR"`
 	jsonFlag
 }
 
-func (c crossplayCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c crossplayCmd) Run(a *app, ask lab.CrossConfig) error {
 	bar := a.progress("episodes")
 	ask.Entries, ask.Runs, ask.Progress = c.Entries, kong.ExpandPath(ask.Runs), bar.Update
 	x, g, err := a.lab().Crossplay(a.ctx, ask)
@@ -164,8 +144,8 @@ func (c crossplayCmd) show(a *app, g game.Game, x *cross.Table, ask lab.CrossCon
 }
 
 type compareCmd struct {
-	Variants []string              `arg:"" help:"Folders of runs, presets or spec files; the first is the one that others are held against." placeholder:"RUN|PRESET|SPEC"`
-	Ask      flags[compare.Config] `embed:""`
+	Variants []string `arg:"" help:"Folders of runs, presets or spec files; the first is the one that others are held against." placeholder:"RUN|PRESET|SPEC"`
+	flags[compare.Config]
 	jsonFlag
 }
 
@@ -175,11 +155,7 @@ type compareJSON struct {
 	Page    string           `json:"page"`
 }
 
-func (c compareCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c compareCmd) Run(a *app, ask compare.Config) error {
 	ask.Variants, ask.Out = c.Variants, kong.ExpandPath(ask.Out)
 	for i, dir := range ask.Reuse {
 		ask.Reuse[i] = kong.ExpandPath(dir)
@@ -266,7 +242,7 @@ func (c playCmd) team(a *app) (game.Game, []eval.Member, error) {
 	if c.Run_ != "" {
 		return a.lab().RunTeam(c.Run_, c.Set, c.Team, c.Planner)
 	}
-	g, _, err := c.build(a)
+	g, err := c.ProvideGame(a)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -135,6 +135,20 @@ func (f *flags[C]) read(k *kong.Context, sets []string) (C, error) {
 	return own, blame(err, all)
 }
 
+// ProvideAsk hands a command its config: kong asks for it by the type that Run takes.
+func (f *flags[C]) ProvideAsk(k *kong.Context) (C, error) {
+	ask, err := f.read(k, nil)
+	return ask, provided(err)
+}
+
+// provided is the error of what kong is to hand over: kong asks whether it is nil, as a struct cannot be.
+func provided(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w", err)
+}
+
 // typedOf is a flag that was typed.
 func typedOf(f config.Flag, target reflect.Value) typedSet {
 	t := typedSet{path: f.Path, value: f.Sets, words: "--" + f.Name}
@@ -204,27 +218,27 @@ type madeFlags struct {
 // newGrammar returns the command line, with the flags that configs have.
 func newGrammar() *grammar {
 	g := &grammar{}
-	g.Collect.Ask.from(prepare.DefaultCollect())
-	g.Pretrain.MOA.Ask.from(prepare.DefaultMOA())
-	g.Pretrain.Sequence.Ask.from(prepare.DefaultSequence())
-	g.Pretrain.VAE.Ask.from(prepare.DefaultVAE("a"))
-	g.Pretrain.CVAE.Ask.from(prepare.DefaultCVAE())
-	g.Pretrain.World.Ask.from(prepare.DefaultWorld())
-	g.Pretrain.Response.Ask.from(prepare.DefaultResponse())
-	g.Zoo.Train.Ask.from(prepare.DefaultZoo())
-	g.Adapt.Ask.from(prepare.DefaultAdapt())
+	g.Collect.from(prepare.DefaultCollect())
+	g.Pretrain.MOA.from(prepare.DefaultMOA())
+	g.Pretrain.Sequence.from(prepare.DefaultSequence())
+	g.Pretrain.VAE.from(prepare.DefaultVAE("a"))
+	g.Pretrain.CVAE.from(prepare.DefaultCVAE())
+	g.Pretrain.World.from(prepare.DefaultWorld())
+	g.Pretrain.Response.from(prepare.DefaultResponse())
+	g.Zoo.Train.from(prepare.DefaultZoo())
+	g.Adapt.from(prepare.DefaultAdapt())
 	score := prepare.DefaultAdapt()
 	score.Strangers, score.Lives = "test", 4
-	g.Strangers.Score.Ask.from(score)
-	g.Eval.Ask.from(lab.DefaultEval())
-	g.Oracle.Ask.from(lab.DefaultSolve())
-	g.Crossplay.Ask.from(lab.DefaultCross())
-	g.Ladder.Ask.from(lab.DefaultLadder())
-	g.Compare.Ask.from(compare.Default())
-	g.Export.Ask.from(export.ONNX{})
-	g.Sweep.Run_.Ask.from(sweep.DefaultOptions())
-	g.Sweep.Resume.Ask.from(sweep.DefaultOptions())
-	g.Worker.Ask.from(sweep.Server{})
+	g.Strangers.Score.from(score)
+	g.Eval.from(lab.DefaultEval())
+	g.Oracle.from(lab.DefaultSolve())
+	g.Crossplay.from(lab.DefaultCross())
+	g.Ladder.from(lab.DefaultLadder())
+	g.Compare.from(compare.Default())
+	g.Export.from(export.ONNX{})
+	g.Sweep.Run_.from(sweep.DefaultOptions())
+	g.Sweep.Resume.from(sweep.DefaultOptions())
+	g.Worker.from(sweep.Server{})
 	return g
 }
 

@@ -22,31 +22,31 @@ import (
 func asked(k *kong.Context) (prepare.Config, error) {
 	switch c := k.Selected().Target.Interface().(type) {
 	case collectCmd:
-		got, err := c.Ask.read(k, nil)
+		got, err := c.read(k, nil)
 		return &got, err
 	case learnCmd[prepare.MOA]:
-		got, err := c.Ask.read(k, c.Set)
+		got, err := c.read(k, c.Set)
 		return &got, err
 	case learnCmd[prepare.Sequence]:
-		got, err := c.Ask.read(k, c.Set)
+		got, err := c.read(k, c.Set)
 		return &got, err
 	case learnCmd[prepare.VAE]:
-		got, err := c.Ask.read(k, c.Set)
+		got, err := c.read(k, c.Set)
 		return &got, err
 	case learnCmd[prepare.CVAE]:
-		got, err := c.Ask.read(k, c.Set)
+		got, err := c.read(k, c.Set)
 		return &got, err
 	case learnCmd[prepare.World]:
-		got, err := c.Ask.read(k, c.Set)
+		got, err := c.read(k, c.Set)
 		return &got, err
 	case responseCmd:
-		got, err := c.Ask.read(k, c.Set)
+		got, err := c.read(k, c.Set)
 		return &got, err
 	case zooTrainCmd:
-		got, err := c.Ask.read(k, nil)
+		got, err := c.read(k, nil)
 		return &got, err
 	case adaptCmd:
-		got, err := c.Ask.read(k, nil)
+		got, err := c.read(k, nil)
 		return &got, err
 	}
 	panic("a command that is no stage")
@@ -128,23 +128,23 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		var got any
 		switch c := k.Selected().Target.Interface().(type) {
 		case evalCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case oracleCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case crossplayCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case ladderCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case compareCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case exportCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case sweepRun:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case sweepResume:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		case workerCmd:
-			got = readAll(t, &c.Ask, k)
+			got = readAll(t, &c.flags, k)
 		}
 		if got == nil || !slices.Equal(config.List(got), config.List(want())) {
 			t.Errorf("hop %s: %+v, want %+v", line, got, want())

@@ -29,19 +29,19 @@ type sweepCmd struct {
 
 // sweepFlags say how a sweep is run.
 type sweepFlags struct {
-	Ask   flags[sweep.Options] `embed:""`
-	Token string               `hidden:"" help:"Refused: others could read it."`
+	flags[sweep.Options]
+	Token string `hidden:"" help:"Refused: others could read it."`
 }
 
-func (c sweepFlags) options(k *kong.Context) (sweep.Options, error) {
-	how, err := c.Ask.read(k, nil)
-	if how.Token = c.Token; err != nil {
-		return how, err
+// ProvideAsk is also given the token, for Check to refuse.
+func (c *sweepFlags) ProvideAsk(k *kong.Context) (sweep.Options, error) {
+	how, err := c.read(k, nil)
+	if how.Token = c.Token; err == nil {
+		if err = how.Check(); err != nil {
+			err = usageError{err}
+		}
 	}
-	if err := how.Check(); err != nil {
-		return how, usageError{err}
-	}
-	return how, nil
+	return how, provided(err)
 }
 
 type sweepRun struct {
@@ -54,11 +54,7 @@ type sweepRun struct {
 	jsonFlag
 }
 
-func (c sweepRun) Run(a *app, k *kong.Context) error {
-	how, err := c.options(k)
-	if err != nil {
-		return err
-	}
+func (c sweepRun) Run(a *app, how sweep.Options) error {
 	f, list, err := sweep.Open(c.What, c.Set, c.Seeds)
 	if err != nil {
 		return usageError{err}
@@ -153,11 +149,7 @@ type sweepResume struct {
 	jsonFlag
 }
 
-func (c sweepResume) Run(a *app, k *kong.Context) error {
-	how, err := c.options(k)
-	if err != nil {
-		return err
-	}
+func (c sweepResume) Run(a *app, how sweep.Options) error {
 	how.AcceptUnsealed = a.reg.Runs != nil && a.reg.Runs.AcceptUnsealed
 	return goOn(a, how, c.Dir, c.JSON)
 }
@@ -199,20 +191,16 @@ func (c sweepRetry) Run(a *app) error {
 }
 
 type workerCmd struct {
-	Ask    flags[sweep.Server] `embed:""`
-	Token  string              `hidden:"" help:"Refused: others could read it."`
-	Slots  int                 `help:"Jobs at once; 0: as many as there are cores." default:"0"`
-	Cores  int                 `help:"Cores that jobs may use; 0: all." default:"0"`
-	Labels []string            `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
-	Dir    string              `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
-	Leash  bool                `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
+	flags[sweep.Server]
+	Token  string   `hidden:"" help:"Refused: others could read it."`
+	Slots  int      `help:"Jobs at once; 0: as many as there are cores." default:"0"`
+	Cores  int      `help:"Cores that jobs may use; 0: all." default:"0"`
+	Labels []string `help:"What jobs may ask for, such as fast." placeholder:"NAME"`
+	Dir    string   `help:"Where jobs work; what they leave is removed." type:"path" placeholder:"DIR"`
+	Leash  bool     `help:"Leave when the standard input ends, as it does when an ssh connection breaks."`
 }
 
-func (c workerCmd) Run(a *app, k *kong.Context) error {
-	server, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c workerCmd) Run(a *app, server sweep.Server) error {
 	server.Token = c.Token
 	if server.Connect == "" {
 		return usage("a worker needs --connect, the address that hop sweep --listen prints\n" +

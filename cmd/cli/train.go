@@ -131,33 +131,33 @@ type pretrainCmd struct {
 
 // learnCmd has one model learn from recorded games.
 type learnCmd[C any] struct {
-	Ask flags[C] `embed:""`
+	flags[C]
 	Set []string `help:"Set a field, such as epochs=20 or model.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	madeFlags
 }
 
 // Run prints the model's card.
 func (c learnCmd[C]) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, c.Set)
+	ask, err := c.read(k, c.Set)
 	if err != nil {
 		return err
 	}
-	return a.learn(any(&ask).(prepare.Config), lab.Site{Dir: c.Out, AcceptBuild: c.AcceptBuild}, c.JSON)
+	return a.learn(any(&ask).(prepare.Config), lab.Site{Dir: c.Out, AcceptBuild: c.AcceptBuild}, c.madeFlags)
 }
 
 // responseCmd has a response network learn in a game.
 type responseCmd struct {
 	envFlag
-	Game string                  `help:"Name of the game (hop list games)." default:"staghunt"`
-	Ask  flags[prepare.Response] `embed:""`
-	Set  []string                `help:"Set a field, such as game.size=8 or net.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
+	Game string `help:"Name of the game (hop list games)." default:"staghunt"`
+	flags[prepare.Response]
+	Set []string `help:"Set a field, such as game.size=8 or net.hidden=[64,64]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	madeFlags
 }
 
 // Run prints the network's card.
 func (c responseCmd) Run(a *app, k *kong.Context) error {
 	ofGame, own := splitSets(c.Set)
-	ask, err := c.Ask.read(k, own)
+	ask, err := c.read(k, own)
 	if err != nil {
 		return err
 	}
@@ -165,34 +165,26 @@ func (c responseCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.learn(&ask, at, c.JSON)
+	return a.learn(&ask, at, c.madeFlags)
 }
 
 // learn has a model learn and prints its card.
-func (a *app) learn(ask prepare.Config, at lab.Site, asJSON bool) error {
+func (a *app) learn(ask prepare.Config, at lab.Site, to madeFlags) error {
 	out, err := a.lab().Do(a.ctx, ask, at)
-	switch {
-	case err != nil:
+	if err != nil {
 		return lab.Stop(err, "whole epochs are saved. The same command goes on.")
-	case asJSON:
-		return a.emit(out)
 	}
 	report, dir := out.(interface{ Report() (*card.Card, string) }).Report()
-	_, err = fmt.Fprintf(a.out, "%s\nSee %s\n", report.Markdown(), filepath.Join(dir, "card.html"))
-	return err
+	return to.answer(a, out, fmt.Sprintf("%s\nSee %s\n", report.Markdown(), filepath.Join(dir, "card.html")))
 }
 
 type collectCmd struct {
 	gameFlags
-	Ask flags[prepare.Collect] `embed:""`
+	flags[prepare.Collect]
 	madeFlags
 }
 
-func (c collectCmd) Run(a *app, k *kong.Context) error {
-	ask, err := c.Ask.read(k, nil)
-	if err != nil {
-		return err
-	}
+func (c collectCmd) Run(a *app, ask prepare.Collect) error {
 	at, err := c.site(a, c.madeFlags)
 	if err != nil {
 		return err
@@ -201,15 +193,10 @@ func (c collectCmd) Run(a *app, k *kong.Context) error {
 	if err != nil {
 		return lab.Stop(err, "whole files are kept. The same command goes on.")
 	}
-	if c.JSON {
-		return a.emit(map[string]any{
-			"dir": c.Out, "rows": m.Rows, "episodes": m.Episodes, "action_counts": m.ActionCounts, "sha256": m.SHA256,
-		})
-	}
-	fmt.Fprintf(a.out, "%s holds %d rows of %d episodes in %d files\n", c.Out, m.Rows, m.Episodes, len(m.Shards))
+	text := fmt.Sprintf("%s holds %d rows of %d episodes in %d files\n", c.Out, m.Rows, m.Episodes, len(m.Shards))
 	for k, n := range m.ActionCounts {
-		fmt.Fprintf(a.out, "  %-10s %8d  %5.1f %%\n", g.Spec().Actions[k], n, 100*float64(n)/float64(m.Rows))
+		text += fmt.Sprintf("  %-10s %8d  %5.1f %%\n", g.Spec().Actions[k], n, 100*float64(n)/float64(m.Rows))
 	}
-	fmt.Fprintf(a.out, "  sha256 %s\n", m.SHA256)
-	return nil
+	out := map[string]any{"dir": c.Out, "rows": m.Rows, "episodes": m.Episodes, "action_counts": m.ActionCounts, "sha256": m.SHA256}
+	return c.answer(a, out, text+"  sha256 "+m.SHA256+"\n")
 }
