@@ -196,8 +196,8 @@ func send(w http.ResponseWriter, r *http.Request, code int, b []byte) {
 	}
 }
 
-// told is an answer to a request whose body is JSON, of at most so many bytes.
-func told[T any](most int64, answer func(*http.Request, T) (any, error)) func(*http.Request) (any, error) {
+// posted is an answer to a request whose body is JSON, of at most so many bytes.
+func posted[T any](most int64, answer func(*http.Request, T) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var in T
 		if err := body(r, most, &in); err != nil {

@@ -135,7 +135,8 @@ func (c ladderCmd) Run(a *app, k *kong.Context, ask lab.LadderConfig) error {
 	}
 	text := fmt.Sprintf("%s\n\n%s\nEach alone, everything else as trained:\n", r.Says, r.Bars(40))
 	for _, s := range r.Singles {
-		text += fmt.Sprintf("  %-22s %+.3f (95 %% %+.3f to %+.3f), %.0f %% of the gap\n", s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share)
+		text += fmt.Sprintf("  %-22s %+.3f (95 %% %+.3f to %+.3f), %.0f %% of the gap\n",
+			s.Name, s.Delta, s.DeltaCI[0], s.DeltaCI[1], 100*s.Share)
 	}
 	return c.answer(a, r, text+"\nOpen the page: "+r.Page+"\n")
 }
