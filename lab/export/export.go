@@ -34,19 +34,12 @@ type ONNX struct {
 
 // File is a network that was written.
 type File struct {
-	Path    string `json:"path"`
-	Kind    string `json:"kind"`   // actor, others or response
-	Agents  []int  `json:"agents"` // whose it is
-	Inputs  []Port `json:"inputs"`
-	Outputs []Port `json:"outputs"`
-	Check   string `json:"check,omitempty"` // rows to check it by
-}
-
-// Port is an input or output of a network.
-type Port struct {
-	Name string `json:"name"`
-	Dims []int  `json:"dims"` // after the batch
-	Doc  string `json:"doc"`
+	Path    string      `json:"path"`
+	Kind    string      `json:"kind"`   // actor, others or response
+	Agents  []int       `json:"agents"` // whose it is
+	Inputs  []onnx.Port `json:"inputs"`
+	Outputs []onnx.Port `json:"outputs"`
+	Check   string      `json:"check,omitempty"` // rows to check it by
 }
 
 // Result is what was written of one run.
@@ -123,7 +116,7 @@ func (c ONNX) run(l *lab.Lab, dir, out string) (Result, error) {
 		if err := disk.Write(n.Path, g.Bytes()); err != nil {
 			return res, err
 		}
-		n.Inputs, n.Outputs = ports(g.Inputs), ports(g.Output)
+		n.Inputs, n.Outputs = g.Inputs, g.Output
 		if c.Check > 0 {
 			n.Check = filepath.Join(out, n.name+".npz")
 			if err := c.check(x.Game, n); err != nil {
@@ -133,13 +126,6 @@ func (c ONNX) run(l *lab.Lab, dir, out string) (Result, error) {
 		res.Files = append(res.Files, n.File)
 	}
 	return res, nil
-}
-
-func ports(list []onnx.Port) (out []Port) {
-	for _, p := range list {
-		out = append(out, Port{p.Name, append([]int{}, p.Dims...), p.Doc})
-	}
-	return out
 }
 
 // networks returns the networks of a run's agents that stand alone, and names what does not.
@@ -354,7 +340,11 @@ func observations(g game.Game, rows int) (obs, legal []float32, err error) {
 		return nil, nil, err
 	}
 	ro := batch.New(all.Shape(steps, 0))
-	players := [][]rollout.Player{slices.Repeat([]rollout.Player{random{}}, g.Spec().Seats)}
+	bots, err := rollout.NewBots(g, "random", envs)
+	if err != nil {
+		return nil, nil, err
+	}
+	players := [][]rollout.Player{slices.Repeat([]rollout.Player{bots}, g.Spec().Seats)}
 	length, actions := ro.ObsLen, ro.Actions
 	for {
 		all.Collect(ro, players)
@@ -378,19 +368,6 @@ func observations(g game.Game, rows int) (obs, legal []float32, err error) {
 	}
 }
 
-// random plays any legal action.
-type random struct{}
-
-func (random) Act(v *rollout.View, envs []int32) {
-	for _, n := range envs {
-		i := v.StepOf(int(n))
-		v.Action[i] = game.Uniform(v.LegalAt(v.SlotOf(int(n))), v.Rand(int(n)))
-		v.LogProb[i], v.Own[i] = 0, false
-	}
-}
-
-func (random) Evaluate(*rollout.View, []int32) {}
-
 // Text says what was written.
 func (r Result) Text() string {
 	var b strings.Builder
@@ -411,7 +388,7 @@ var words = map[string]string{
 }
 
 // listed lists inputs or outputs with their shapes.
-func listed(ports []Port) string {
+func listed(ports []onnx.Port) string {
 	var list []string
 	for _, p := range ports {
 		dims := "batch"

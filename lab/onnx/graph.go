@@ -55,10 +55,13 @@ type entry struct{ key, value string }
 
 // Port is an input or output of a graph. Its first dimension is the batch.
 type Port struct {
-	Name string
-	elem elem
-	Dims []int // without the batch
-	Doc  string
+	Name string `json:"name"`
+	Dims []int  `json:"dims"` // without the batch
+	Doc  string `json:"doc"`
+}
+
+func newPort(name string, dims []int, doc string) Port {
+	return Port{name, append([]int{}, dims...), doc}
 }
 
 type node struct {
@@ -90,13 +93,13 @@ func (g *Graph) Say(key, value string) { g.meta = append(g.meta, entry{key, valu
 
 // takes declares an input of so many numbers a row.
 func (g *Graph) takes(name, doc string, dims ...int) Value {
-	g.Inputs = append(g.Inputs, Port{name, float32s, dims, doc})
+	g.Inputs = append(g.Inputs, newPort(name, dims, doc))
 	return Value(name)
 }
 
 // gives declares that a value of so many numbers a row is an output.
 func (g *Graph) gives(name string, v Value, doc string, dims ...int) {
-	g.Output = append(g.Output, Port{name, float32s, dims, doc})
+	g.Output = append(g.Output, newPort(name, dims, doc))
 	g.nodes = append(g.nodes, node{op: "Identity", in: []Value{v}, out: []Value{Value(name)}})
 }
 
@@ -283,7 +286,7 @@ func (p *Port) encode() []byte {
 	for _, d := range p.Dims {
 		shape = putBytes(shape, shapeDim, putInt(nil, dimValue, uint64(d)))
 	}
-	kind := putBytes(nil, typeTensor, putBytes(putInt(nil, tensorTypeElem, uint64(p.elem)), tensorTypeShape, shape))
+	kind := putBytes(nil, typeTensor, putBytes(putInt(nil, tensorTypeElem, uint64(float32s)), tensorTypeShape, shape))
 	b := putBytes(putText(nil, portName, p.Name), portType, kind)
 	if p.Doc != "" {
 		b = putText(b, portDoc, p.Doc)
