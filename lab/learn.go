@@ -221,9 +221,12 @@ func terms(of map[string]float64) string {
 // outside is the name of a game that is none of ours, in data that somebody else recorded.
 const outside = "outside"
 
-// openData opens the datasets, which must be of one game, and builds that game; nil if it is none
-// of ours.
-func (l *Lab) openData(dirs ...prepare.Folder) ([]*dataset.Data, game.Game, error) {
+// openData opens the datasets that a sound config learns from, which must be of one game, and builds
+// that game; nil if it is none of ours.
+func (l *Lab) openData(c prepare.Config, dirs ...prepare.Folder) ([]*dataset.Data, game.Game, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, Misuse{err}
+	}
 	var data []*dataset.Data
 	for _, dir := range dirs {
 		d, err := dataset.Open(string(dir))

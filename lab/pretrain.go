@@ -34,10 +34,7 @@ type MOAResult struct {
 
 // PretrainMOA trains and scores it.
 func (l *Lab) PretrainMOA(ctx context.Context, c prepare.MOA, at Site) (*MOAResult, error) {
-	if err := c.Validate(); err != nil {
-		return nil, Misuse{err}
-	}
-	data, g, err := l.openData(c.Data)
+	data, g, err := l.openData(&c, c.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +97,7 @@ type SequenceResult struct {
 
 // PretrainSequence trains and scores it.
 func (l *Lab) PretrainSequence(ctx context.Context, c prepare.Sequence, at Site) (*SequenceResult, error) {
-	if err := c.Validate(); err != nil {
-		return nil, Misuse{err}
-	}
-	data, g, err := l.openData(c.Data)
+	data, g, err := l.openData(&c, c.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +135,8 @@ type VAEResult struct {
 
 // PretrainVAE trains and scores them.
 func (l *Lab) PretrainVAE(ctx context.Context, c prepare.VAE, at Site) (*VAEResult, error) {
-	if err := c.Validate(); err != nil {
-		return nil, Misuse{err}
-	}
 	cfg := c.VAEConfig
-	data, _, err := l.openData(c.Data)
+	data, _, err := l.openData(&c, c.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +164,9 @@ type CVAEResult struct {
 
 // PretrainCVAE trains and scores it.
 func (l *Lab) PretrainCVAE(ctx context.Context, c prepare.CVAE, at Site) (*CVAEResult, error) {
-	if err := c.Validate(); err != nil {
-		return nil, Misuse{err}
+	data, g, err := l.openData(&c, c.Data)
+	if err != nil {
+		return nil, err
 	}
 	codes, weights, err := vae.Load(l.Reg.Runs, string(c.VAE))
 	if err != nil {
@@ -184,10 +176,6 @@ func (l *Lab) PretrainCVAE(ctx context.Context, c prepare.CVAE, at Site) (*CVAER
 	cfg.Model.Dim, cfg.Model.Classes = codes.Width(), codes.Discrete
 	if err := cfg.Validate(); err != nil {
 		return nil, Misuse{err}
-	}
-	data, g, err := l.openData(c.Data)
-	if err != nil {
-		return nil, err
 	}
 	v, err := pretrain.NewCVAE(cfg, data[0], codes, weights, c.Seed)
 	if err != nil {
@@ -309,12 +297,9 @@ func chances(c prepare.World, w *pretrain.World, g game.Game, out *WorldResult, 
 
 // PretrainWorld trains and scores it.
 func (l *Lab) PretrainWorld(ctx context.Context, c prepare.World, at Site) (*WorldResult, error) {
-	if err := c.Validate(); err != nil {
-		return nil, Misuse{err}
-	}
 	cfg := c.WorldConfig
 	cfg.Model.Fault = c.Fault
-	data, g, err := l.openData(c.Data...)
+	data, g, err := l.openData(&c, c.Data...)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestLearnersOfAZooAreStrangers(t *testing.T) {
 	l := quiet()
 	dir := filepath.Join(t.TempDir(), "zoo")
 	at := siteOf(t, l, "staghunt", dir, "game.horizon=8")
-	ask := prepare.Zoo{Who: []string{"selfish-1"}, Hold: []string{"single-1", "selfish-2", "lstm-1"}, Steps: 2000, Seed: 1}
+	ask := prepare.Zoo{Who: []string{"selfish-1"}, Hold: []string{"single-1", "selfish-2", "lstm-1"}, Steps: 400, Seed: 1}
 	if _, err := l.TrainZoo(t.Context(), ask, at); err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package train
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
 	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/num/check"
@@ -488,26 +490,40 @@ func (w *window) entropy(stats []agent.Stat, agents []agent.ID) {
 
 // uniform returns the mean entropy of uniform play over the agents' own rows.
 func (w *window) uniform(agents []agent.ID) float64 {
-	ro, sum, rows := w.s.ro, 0., 0
-	for _, a := range agents {
-		for t := range ro.Steps {
-			for n := range ro.Envs {
-				slot := ro.Slot(a, t, n)
-				if !ro.Alive[slot] || !ro.Own[ro.Step(a, t, n)] {
-					continue
-				}
-				k := 0
-				for _, ok := range ro.LegalAt(slot) {
-					if ok {
-						k++
+	sum, rows := 0., 0
+	for _, slot := range w.own(agents) {
+		sum += w.evenly(slot)
+		rows++
+	}
+	return sum / float64(max(rows, 1))
+}
+
+// own visits the rows at which the agents' own policies chose, by step and slot.
+func (w *window) own(agents []agent.ID) iter.Seq2[int, int] {
+	ro := w.s.ro
+	return func(yield func(step, slot int) bool) {
+		for _, a := range agents {
+			for t := range ro.Steps {
+				for n := range ro.Envs {
+					step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
+					if ro.Alive[slot] && ro.Own[step] && ro.Action[step] != game.NoAction && !yield(step, slot) {
+						return
 					}
 				}
-				sum += math.Log(float64(max(k, 1)))
-				rows++
 			}
 		}
 	}
-	return sum / float64(max(rows, 1))
+}
+
+// evenly is -ln of the probability of an action in a slot, if all that are legal are as likely.
+func (w *window) evenly(slot int) float64 {
+	k := 0
+	for _, ok := range w.s.ro.LegalAt(slot) {
+		if ok {
+			k++
+		}
+	}
+	return math.Log(float64(max(k, 1)))
 }
 
 // modelOfOthers finds a cross-entropy that grew beyond guessing, and one that

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/num/check"
 )
@@ -44,27 +43,16 @@ func (w *window) heads(agents []agent.ID, stats []agent.Stat) {
 	rows, even, level := 0, true, true
 	var first float32
 	ro := w.s.ro
-	for _, a := range agents {
-		for t := 0; t < ro.Steps && ppo && (even || level); t++ {
-			for n := range ro.Envs {
-				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
-				if !ro.Alive[slot] || !ro.Own[step] || ro.Action[step] == game.NoAction {
-					continue
-				}
-				legal := 0
-				for _, ok := range ro.LegalAt(slot) {
-					if ok {
-						legal++
-					}
-				}
-				if rows == 0 {
-					first = ro.Value[slot]
-				}
-				rows++
-				even = even && math.Abs(float64(ro.LogProb[step])+math.Log(float64(legal))) < 1e-6
-				level = level && ro.Value[slot] == first
-			}
+	for step, slot := range w.own(agents) {
+		if !ppo || !even && !level {
+			break
 		}
+		if rows == 0 {
+			first = ro.Value[slot]
+		}
+		rows++
+		even = even && math.Abs(float64(ro.LogProb[step])+w.evenly(slot)) < 1e-6
+		level = level && ro.Value[slot] == first
 	}
 	enough := ppo && rows >= flatRows
 	if lasts(&w.me.Even, enough && even, inARow) {
@@ -89,20 +77,12 @@ func (w *window) dead(agents []agent.ID) bool {
 		action int32
 	}
 	ro, said := w.s.ro, map[choice]float32{}
-	for _, a := range agents {
-		for t := range ro.Steps {
-			for n := range ro.Envs {
-				step, slot := ro.Step(a, t, n), ro.Slot(a, t, n)
-				if !ro.Alive[slot] || !ro.Own[step] || ro.Action[step] == game.NoAction {
-					continue
-				}
-				c := choice{fmt.Sprint(ro.LegalAt(slot)), ro.Action[step]}
-				if p, ok := said[c]; ok && math.Abs(float64(p-ro.LogProb[step])) > 1e-6 {
-					return false
-				}
-				said[c] = ro.LogProb[step]
-			}
+	for step, slot := range w.own(agents) {
+		c := choice{fmt.Sprint(ro.LegalAt(slot)), ro.Action[step]}
+		if p, ok := said[c]; ok && math.Abs(float64(p-ro.LogProb[step])) > 1e-6 {
+			return false
 		}
+		said[c] = ro.LogProb[step]
 	}
 	return true
 }

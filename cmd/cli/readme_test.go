@@ -94,8 +94,8 @@ type shortened struct {
 // quick are settings that make a README's longer commands short.
 var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
-		"--set", mainStages, "--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 2, steps: 200, last: 100, lives: 1}}]",
-		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000",
+		"--set", mainStages, "--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 1, steps: 60, last: 30, lives: 1, starts: 2}}]",
+		"--set", "train.steps=2500", "--set", "train.envs=64", "--set", "eval.episodes=10", "--set", "train.save=1000",
 		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small, "--set", short,
 	}},
 	{"hop train ppo", []string{
@@ -108,7 +108,7 @@ var quick = []shortened{
 		"--set", "moa.hidden=[16,16]",
 	}},
 	{"hop ladder", []string{"--vs", "ns,nh,nh", "--episodes", "4"}},
-	{"hop audit", []string{"--seeds", "1", "--updates", "4", "--episodes", "40"}},
+	{"hop audit", []string{"--seeds", "1", "--updates", "4", "--episodes", "40", "--set", short, "--set", small}},
 	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
 	{"hop crossplay", []string{"--episodes", "4"}},
 	{"hop zoo train", []string{"--steps", "3000", "--set", short}},
@@ -120,7 +120,7 @@ var quick = []shortened{
 	{"hop eval", []string{"--episodes", "2000"}},
 	{"hop bench env", []string{"--time", "10ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
-	{"hop bench plan", []string{"--time", "10ms", "--sims", "500"}},
+	{"hop bench plan", []string{"--time", "1ms", "--size", "4", "--agents", "2"}},
 	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "20000"}},
 }
 

@@ -239,24 +239,6 @@ func TestAStagesCommandCanBeTyped(t *testing.T) {
 	}
 }
 
-// Specs of the version before have the words of commands: they mean the same.
-func TestStagesOfBeforeAreReadAsThoseOfToday(t *testing.T) {
-	stagesHere(t, stagedSpec)
-	first := staged(t, "s.yaml")
-	at := strings.Index(stagedSpec, "prepare:")
-	old := stagedSpec[:at] + `prepare:
-  - {name: data, run: "collect {game} --mix ns,nh --rows 1000 --seed 7"}
-  - {name: world, run: "pretrain world --data {data} --set epochs=2 --set model.hidden=[16] --probe 100 --plays=4"}
-`
-	if err := os.WriteFile("s.yaml", []byte(old), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	again := staged(t, "s.yaml")
-	if !again.Stages[0].Reused || !again.Stages[1].Reused || again.Mean != first.Mean {
-		t.Errorf("the words do something else: %+v", again.Stages)
-	}
-}
-
 func TestAFailingStageIsNamed(t *testing.T) {
 	stagesHere(t, strings.Replace(stagedSpec, "[ns, nh]", "[ns, nx]", 1))
 	if code, _, errs := hop(t, "train", "s.yaml"); code != 2 || !strings.Contains(errs, "stage data (collect") ||
