@@ -108,7 +108,7 @@ var quick = []shortened{
 		"--set", "moa.hidden=[16,16]",
 	}},
 	{"hop ladder", []string{"--vs", "ns,nh,nh", "--episodes", "4"}},
-	{"hop audit", []string{"--seeds", "1", "--updates", "4", "--episodes", "40", "--set", short, "--set", small}},
+	{"hop audit", []string{"--seeds", "1", "--updates", "4", "--episodes", "40", "--set", "train.envs=16", "--set", short, "--set", small}},
 	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
 	{"hop crossplay", []string{"--episodes", "4"}},
 	{"hop zoo train", []string{"--steps", "3000", "--set", short}},
