@@ -129,7 +129,7 @@ const mainStages = `prepare=[{name: lives, collect: {among: [train@1], life: 4, 
 {name: reader, pretrain sequence: {data: '{lives}', model: {history: gru, code: 4, untyped: true, head: {distances: false}}, epochs: 1}},
 {name: world, pretrain world: {data: ['{lives}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
 
-// The two pages share what their commands make. It takes 20 s of processor time, a quarter of
+// The two pages share what their commands make. It takes 16 s of processor time, a fifth of
 // it the main job made small: every command that the pages show is run.
 func TestReadmeCommandsRun(t *testing.T) {
 	lines := slices.Concat(commands(t, "README.md"), commands(t, "docs/commands.md"))
