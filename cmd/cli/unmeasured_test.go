@@ -53,7 +53,7 @@ func TestWhatWasNotMeasuredIsSaidAndHarmsNothing(t *testing.T) {
 func TestStagesInWordsAreRefused(t *testing.T) {
 	for _, run := range []string{"collect {game} --mix ns,nh", "train s.yaml", "eval --team ns"} {
 		stagesHere(t, "train: {steps: 10}\nprepare:\n  - {name: a, run: \""+run+"\"}\n")
-		refused(t, "train s.yaml", "prepare.a.run is "+run+", want a stage of today, {name: NAME, COMMAND: {FIELD: VALUE}}, such as {name: data, "+
-			"collect: {mix: [ns, nh], rows: 20000}}")
+		refused(t, "train s.yaml", "prepare.a.run is "+run+", want a stage of today, {name: NAME, COMMAND: {FIELD: VALUE}}, such as "+
+			"{name: data, collect: {mix: [ns, nh], rows: 20000}}")
 	}
 }
