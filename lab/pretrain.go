@@ -164,19 +164,19 @@ type CVAEResult struct {
 
 // PretrainCVAE trains and scores it.
 func (l *Lab) PretrainCVAE(ctx context.Context, c prepare.CVAE, at Site) (*CVAEResult, error) {
-	data, g, err := l.openData(&c, c.Data)
-	if err != nil {
-		return nil, err
+	if err := c.Validate(); err != nil {
+		return nil, Misuse{err}
 	}
 	codes, weights, err := vae.Load(l.Reg.Runs, string(c.VAE))
 	if err != nil {
 		return nil, fmt.Errorf("--vae %s: %w", c.VAE, err)
 	}
-	cfg := c.CVAEConfig
-	cfg.Model.Dim, cfg.Model.Classes = codes.Width(), codes.Discrete
-	if err := cfg.Validate(); err != nil {
-		return nil, Misuse{err}
+	c.Model.Dim, c.Model.Classes = codes.Width(), codes.Discrete
+	data, g, err := l.openData(&c, c.Data)
+	if err != nil {
+		return nil, err
 	}
+	cfg := c.CVAEConfig
 	v, err := pretrain.NewCVAE(cfg, data[0], codes, weights, c.Seed)
 	if err != nil {
 		return nil, err

@@ -72,26 +72,20 @@ func (c benchNNCmd) Run(a *app) error {
 }
 
 type benchPlanCmd struct {
-	CPU    int           `name:"cpu" help:"Cores that share a decision; rates are per second of one core, and of all." default:"1"`
-	Envs   int           `help:"Decisions at once; 0: 1, with networks up to 32." default:"0"`
-	Time   time.Duration `help:"Processor time to measure each row for." default:"300ms"`
-	Size   []int         `help:"Board sizes." default:"4,6,8,16"`
-	Agents []int         `help:"Numbers of agents." default:"2,4,8"`
-	Sims   []int         `help:"Simulations a decision, all trees together." default:"10,100,600,1000,10000"`
-	Leaf   []string      `help:"@bench_plan_leaf" default:"zero,scripts,nets"`
-	Loop   bool          `help:"@bench_plan_loop"`
-	Grid   bool          `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
+	flags[bench.Plans]
+	Loop bool `help:"@bench_plan_loop"`
+	Grid bool `help:"Print Markdown tables, a leaf each: boards and agents down, simulations across, million simulations a second."`
 	jsonFlag
 }
 
-func (c benchPlanCmd) Run(a *app) error {
-	if c.CPU < 1 || c.Envs < 0 {
-		return usage("--cpu %d --envs %d: want at least one core, and 0 decisions or more", c.CPU, c.Envs)
-	}
+func (c benchPlanCmd) Run(a *app, all bench.Plans) error {
 	if c.Loop {
-		return c.loop(a)
+		worst, err := bench.Loop(a.ctx, a.reg)
+		if err != nil {
+			return err
+		}
+		return c.answer(a, map[string]any{"loop": worst}, worst.Text())
 	}
-	all := bench.Plans{Leaf: c.Leaf, Size: c.Size, Agents: c.Agents, Sims: c.Sims, Envs: c.Envs, CPU: c.CPU, Time: c.Time}
 	rows, err := all.Measure(a.ctx, a.reg)
 	if err != nil {
 		return usageError{err}
@@ -101,15 +95,6 @@ func (c benchPlanCmd) Run(a *app) error {
 		text = bench.PlanGrid
 	}
 	return c.answer(a, map[string]any{"rows": rows}, text(rows))
-}
-
-// loop measures one iteration of training.
-func (c benchPlanCmd) loop(a *app) error {
-	worst, err := bench.Loop(a.ctx, a.reg)
-	if err != nil {
-		return err
-	}
-	return c.answer(a, map[string]any{"loop": worst}, worst.Text())
 }
 
 type benchTrainCmd struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/bench"
 	"github.com/hop-marl/hop/lab/compare"
 	"github.com/hop-marl/hop/lab/export"
 	"github.com/hop-marl/hop/lab/sweep"
@@ -66,6 +67,8 @@ func flagTag(f config.Flag) reflect.StructTag {
 		if text := strings.NewReplacer("[", "", "]", "", " ", "").Replace(f.Default); seeds.UnmarshalText([]byte(text)) == nil {
 			tag += fmt.Sprintf(" default:%q", seeds)
 		}
+	case f.Type.Kind() == reflect.Slice && !f.Each && f.Default != "[]":
+		tag += fmt.Sprintf(" default:%q", strings.NewReplacer("[", "", "]", "", " ", "").Replace(f.Default))
 	case f.Default != "[]" && f.Default != `""` && f.Default != ".nan":
 		tag += fmt.Sprintf(" default:%q", strings.NewReplacer("[", "", "]", "").Replace(f.Default))
 	}
@@ -169,6 +172,8 @@ func typedOf(f config.Flag, target reflect.Value) typedSet {
 		}
 		t.value = "[" + strings.Join(quoted, ",") + "]"
 		return t
+	case []int:
+		t.value = strings.ReplaceAll(fmt.Sprint(is), " ", ",")
 	case config.Seeds:
 		t.value = is.String()
 	case string:
@@ -230,6 +235,7 @@ func newGrammar() *grammar {
 	score := prepare.DefaultAdapt()
 	score.Strangers, score.Lives = "test", 4
 	g.Strangers.Score.from(score)
+	g.Bench.Plan.from(bench.DefaultPlans())
 	g.Eval.from(lab.DefaultEval())
 	g.Oracle.from(lab.DefaultSolve())
 	g.Crossplay.from(lab.DefaultCross())

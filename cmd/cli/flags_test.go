@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/lab/bench"
 	"github.com/hop-marl/hop/lab/compare"
 	"github.com/hop-marl/hop/lab/export"
 	"github.com/hop-marl/hop/lab/sweep"
@@ -114,6 +115,7 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		"export runs/x":    func() any { return &export.ONNX{} },
 		"sweep run x":      func() any { c := sweep.DefaultOptions(); return &c },
 		"sweep resume x":   func() any { c := sweep.DefaultOptions(); return &c },
+		"bench plan":       func() any { c := bench.DefaultPlans(); return &c },
 		"worker --connect": func() any { return &sweep.Server{Connect: "nats://x:1"} },
 	} {
 		words := strings.Fields(line)
@@ -142,6 +144,8 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		case sweepRun:
 			got = readAll(t, &c.flags, k)
 		case sweepResume:
+			got = readAll(t, &c.flags, k)
+		case benchPlanCmd:
 			got = readAll(t, &c.flags, k)
 		case workerCmd:
 			got = readAll(t, &c.flags, k)

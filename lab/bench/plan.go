@@ -11,6 +11,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/frame"
 	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/cpu"
 	"github.com/hop-marl/hop/num/nn"
@@ -289,11 +290,23 @@ func (b *Plan) phases(d time.Duration) PlanPhases {
 
 // Plans is a search measured in every combination of settings.
 type Plans struct {
-	Leaf               []string
-	Size, Agents, Sims []int
-	Envs, CPU          int
-	Time               time.Duration // processor time of each row
+	CPU    int           `yaml:"cpu" doc:"cores that share a decision; rates are per second of one core, and of all" range:"1.."`
+	Envs   int           `yaml:"envs" doc:"decisions at once; 0: 1, with networks up to 32" range:"0.."`
+	Time   time.Duration `yaml:"time" doc:"processor time to measure each row for"`
+	Size   []int         `yaml:"size" doc:"board sizes"`
+	Agents []int         `yaml:"agents" doc:"numbers of agents"`
+	Sims   []int         `yaml:"sims" doc:"simulations a decision, all trees together"`
+	Leaf   []string      `yaml:"leaf" doc:"what evaluates leaves: zero, scripts (bots as models), nets (dense networks of random weights, for prior and others), conv16 (small convolutional ones) or conv (HOP's)"`
 }
+
+// DefaultPlans returns small and large boards and searches, without large networks.
+func DefaultPlans() Plans {
+	return Plans{CPU: 1, Time: 300 * time.Millisecond, Size: []int{4, 6, 8, 16}, Agents: []int{2, 4, 8},
+		Sims: []int{10, 100, 600, 1000, 10000}, Leaf: []string{"zero", "scripts", "nets"}}
+}
+
+// Validate returns everything that is wrong, joined.
+func (p Plans) Validate() error { return config.Check(p) }
 
 // Measure measures them, in the order of their fields.
 func (p Plans) Measure(ctx context.Context, reg *spec.Registry) (rows []PlanRow, err error) {
