@@ -94,7 +94,8 @@ type shortened struct {
 // quick are settings that make a README's longer commands short.
 var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
-		"--set", mainStages, "--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 1, steps: 60, last: 30, lives: 1, starts: 2}}]",
+		"--set", mainStages,
+		"--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 1, steps: 60, last: 30, lives: 1, starts: 2}}]",
 		"--set", "train.steps=2500", "--set", "train.envs=64", "--set", "eval.episodes=10", "--set", "train.save=1000",
 		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small, "--set", short,
 	}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
@@ -13,14 +14,6 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
 )
-
-// Thinker is a player whose last decision can be looked at.
-type Thinker interface {
-	rollout.Player
-	// Trace makes it remember what Think needs.
-	Trace()
-	Think() search.Thought
-}
 
 // Team is players of any kind on all seats of one copy of a game: bots, learnt
 // agents, planners, and perhaps a person. It plays one step ahead of what is shown,
@@ -33,7 +26,7 @@ type Team struct {
 	players []rollout.Player // [Seats] with eyes
 	focal   game.Seat        // whose thoughts are shown, or NoHuman
 	human   game.Seat        // or NoHuman
-	thinker Thinker
+	thinker learner.Thinking
 	all     bool          // everybody's thoughts are kept
 	asked   chan struct{} // all but the person have chosen
 	answer  chan int32    // the person's action
@@ -83,7 +76,7 @@ func NewTeam(g game.Game, names []string, players []rollout.Player, focal, human
 	}
 	if focal >= 0 {
 		var ok bool
-		if c.thinker, ok = players[focal].(Thinker); !ok {
+		if c.thinker, ok = players[focal].(learner.Thinking); !ok {
 			return nil, fmt.Errorf("play: agent %d, %s, does not plan, so there are no thoughts to show; choose one that does, such as plan-infer",
 				focal, names[focal])
 		}
@@ -102,7 +95,7 @@ func NewTeam(g game.Game, names []string, players []rollout.Player, focal, human
 func (c *Team) KeepMinds() {
 	c.all = true
 	for _, p := range c.players {
-		if t, ok := p.(*eye).Player.(Thinker); ok {
+		if t, ok := p.(*eye).Player.(learner.Thinking); ok {
 			t.Trace()
 		}
 	}
@@ -249,18 +242,6 @@ func (c *Team) again() {
 // chosen returns what a living seat does in the step that is played ahead.
 func (c *Team) chosen(s game.Seat) int32 { return c.ro.Action[c.ro.Step(agent.ID(s), 0, 0)] }
 
-// reader is a player that models its co-players and says in words what they are after.
-type reader interface {
-	Others() []agent.ID
-	Read(dst []float64, n, j int) (posterior []float64)
-	InWords(n, j int) (names []string, probs []float64)
-}
-
-// decider is a player that says how it decided.
-type decider interface {
-	Decision(i int) (probs []float32, value float32)
-}
-
 // look returns what a seat has in mind before it acts; nil if there is nothing to look at.
 func (c *Team) look(s game.Seat) *Mind {
 	p := c.players[s].(*eye).Player
@@ -269,16 +250,16 @@ func (c *Team) look(s game.Seat) *Mind {
 	}
 	spec := c.game.Spec()
 	m := &Mind{Seat: s, Actions: spec.Actions, Does: c.chosen(s)}
-	if t, ok := p.(Thinker); ok {
+	if t, ok := p.(learner.Thinking); ok {
 		m.Thought, m.Searched = t.Think(), true
 		return m
 	}
-	d, decides := p.(decider)
+	d, decides := p.(learner.Deciding)
 	if decides {
 		probs, value := d.Decision(0)
 		m.Policy, m.Value = slices.Clone(probs), value
 	}
-	r, reads := p.(reader)
+	r, reads := p.(learner.Explainer)
 	if reads {
 		for j, a := range r.Others() { // agents sit on the seats of their number
 			g := search.Posterior{Seat: int(a), Left: !c.now.Alive(game.Seat(a)), Expected: make([]float64, len(spec.Actions))}
