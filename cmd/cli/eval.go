@@ -195,10 +195,7 @@ func (c playCmd) Run(a *app) error {
 	}
 	o := play.Options{
 		Game: g, Seed: c.Seed, Human: game.Seat(c.Seat), GIF: c.GIF, Plain: c.Plain, Delay: c.Delay,
-		In: a.in, Out: a.out, MaxEpisodes: c.Episodes,
-	}
-	if l, ok := game.As[interface{ Label() string }](g); ok {
-		o.Label = g.Spec().Name + " " + l.Label()
+		In: a.in, Out: a.out, MaxEpisodes: c.Episodes, Label: game.Label(g),
 	}
 	names := make([]string, len(members))
 	for s, m := range members {
