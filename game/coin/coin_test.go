@@ -36,7 +36,10 @@ func TestConformance(t *testing.T) {
 		{"four agents, long pause", func(c *coin.Config) { c.Agents, c.Pause, c.Horizon = 4, 3, 20 }},
 		{"wrapping, hidden, forgetful", func(c *coin.Config) { lola(c); c.Horizon = 20 }},
 		{"view", func(c *coin.Config) { c.Agents, c.View, c.Horizon = 3, 1, 20 }},
-		{"Melting Pot's, small", func(c *coin.Config) { pot(c); c.From, c.Size, c.Grow, c.Horizon, c.Least, c.Stop = 3, 5, .05, 110, 100, .5 }},
+		{"Melting Pot's, small", func(c *coin.Config) {
+			pot(c)
+			c.From, c.Size, c.Grow, c.Horizon, c.Least, c.Stop = 3, 5, .05, 110, 100, .5
+		}},
 		{"four grow coins, taken by action", func(c *coin.Config) { c.Agents, c.Pause, c.Grow, c.Horizon = 4, 0, .1, 20 }},
 		{"three agents, crowded", func(c *coin.Config) { c.Size, c.Agents, c.Pause, c.Horizon = 2, 3, 0, 15 }},
 	} {
