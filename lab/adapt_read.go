@@ -8,7 +8,10 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/oracle"
+	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/stats"
 )
@@ -50,15 +53,63 @@ func (c *adapting) observers(m *meeting, r adaptRow) func(n int, others []agent.
 			panic("adapt: bots that say how they act cannot be observed")
 		}
 		o.Same = func(e int) bool { return m.part(e) == m.part(e-1) }
-		return []learner.Witness{o, o.Forgetful()}
+		list := []learner.Witness{o, o.Forgetful()}
+		if s, ok := game.As[interface{ Language() *script.Language }](m.g); ok {
+			list = append(list, &nearby{goals: m.g.Spec().Goals, things: s.Language().Things, others: others, near: make([][]float64, len(others))})
+		}
+		return list
 	}
 }
 
-// Who held what, in a look: the agent, and the two observers.
+// nearby takes everybody to be after the goal that has something nearest to it: what can be said
+// without reading anybody.
+type nearby struct {
+	goals, things []string
+	others        []agent.ID
+	near          [][]float64 // [others][goals] 1 for the nearest, of several that are as near for each
+	spots         [64]int16
+}
+
+// See takes in env n at a slot at which the agent acts.
+func (b *nearby) See(v *rollout.View, n int) {
+	st, ok := v.State(n).(script.Field)
+	for j, a := range b.others {
+		if b.near[j] = make([]float64, len(b.goals)); !ok || !v.Alive[v.Slot(a, v.T, n)] {
+			continue
+		}
+		s, least := v.SeatAt(v.Slot(a, v.T, n)), grid.Far
+		for g, goal := range b.goals {
+			thing := slices.Index(b.things, goal)
+			if thing < 0 {
+				continue
+			}
+			for _, c := range b.spots[:st.Spots(thing, s, b.spots[:])] {
+				d := st.Steps(st.Place(s), c)
+				if d < least {
+					least = d
+					clear(b.near[j])
+				}
+				if d == least {
+					b.near[j][g] = 1
+				}
+			}
+		}
+	}
+}
+
+// Predict expects nothing.
+func (b *nearby) Predict(dst []float64, _ int) { clear(dst) }
+
+// InWords returns the nearest goals of co-player j.
+func (b *nearby) InWords(j int) (names []string, probs []float64) { return b.goals, b.near[j] }
+
+// Who held what, in a look: the agent, the two observers, and who goes by what is nearest.
 const (
 	byAgent = iota
 	byLife
 	byEpisode
+	byNearest
+	holders
 )
 
 // pursues says what a scripted co-player is after; "" where only hindsight can tell.
@@ -174,15 +225,15 @@ type readingSum struct {
 	atOnce       bool     // what they are after can be told at once, not only in hindsight
 	limited      bool     // the Bayes observer knows them
 	goal, action shareSum
-	ce           [byEpisode + 1]stats.Acc // of actions
-	episodes     [][]stats.Acc            // [episode][word]
+	ce           [holders]stats.Acc // of actions
+	episodes     [][]stats.Acc      // [episode][word]
 	early, late  stepSum
 }
 
 func (o *readingSum) add(l *learner.Prediction, seed int, early, late bool) {
 	episode := l.Episode - o.from
 	limited := o.limited && len(l.Held) > byEpisode
-	var got [byEpisode + 1]float64
+	got := [holders]float64{byNearest: math.NaN()}
 	if l.Acted {
 		for h := range l.Held {
 			if got[h] = l.Held[h].Top1; h == byAgent || limited {
@@ -241,6 +292,7 @@ func (o *readingSum) held(list [][]stats.Acc, i int, h *learner.Held) [][]stats.
 func (o *readingSum) reading(seeds, least int) adapted.Reading {
 	action := o.action.accuracy(seeds)
 	if action != nil {
+		action.Nearest = stats.Number(math.NaN())
 		action.CE, action.LimitCE = stats.Number(o.ce[byAgent].Mean()), stats.Number(o.ce[byLife].Mean())
 	}
 	return adapted.Reading{
@@ -251,12 +303,13 @@ func (o *readingSum) reading(seeds, least int) adapted.Reading {
 
 // shareSum is a share of steps, by who held what.
 type shareSum struct {
-	by                      [byEpisode + 1]stats.Acc
+	by                      [holders]stats.Acc
 	seeds, episodes, limits []stats.Acc
 }
 
-func (x *shareSum) add(seed, episode int, got [byEpisode + 1]float64, limited bool) {
+func (x *shareSum) add(seed, episode int, got [holders]float64, limited bool) {
 	x.by[byAgent].Add(got[byAgent])
+	x.by[byNearest].Add(got[byNearest])
 	x.seeds, x.episodes = stats.AddAt(x.seeds, seed, got[byAgent]), stats.AddAt(x.episodes, episode, got[byAgent])
 	if limited {
 		x.by[byLife].Add(got[byLife])
@@ -273,7 +326,7 @@ func (x *shareSum) accuracy(seeds int) *adapted.Accuracy {
 	return &adapted.Accuracy{
 		Steps: x.by[byAgent].N(), Accuracy: own, Limit: stats.Number(limit), OfLimit: stats.Number(own / limit),
 		LimitEpisode: stats.Number(x.by[byEpisode].Mean()), BySeed: meanNumbers(x.seeds, seeds), ByEpisode: meanNumbers(x.episodes, 0),
-		LimitByEpisode: meanNumbers(x.limits, 0),
+		LimitByEpisode: meanNumbers(x.limits, 0), Nearest: stats.Number(x.by[byNearest].Mean()),
 	}
 }
 

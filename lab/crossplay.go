@@ -75,7 +75,7 @@ func (l *Lab) Crossplay(ctx context.Context, ask CrossConfig) (*cross.Table, gam
 			for _, p := range all[i*len(entries)+k] {
 				cell.Missing, got = p.missing, append(got, p.got)
 			}
-			if cell.Missing == "" && !cell.Sum(got) {
+			if cell.Missing == "" && !cell.Sum(got, g.Spec().Fixed) {
 				return nil, nil, fmt.Errorf("%s among %s got no number", cell.Newcomer, cell.Team)
 			}
 			out.Cells[i] = append(out.Cells[i], cell)

@@ -63,8 +63,11 @@ func (p *watcher) Read(dst []float64, n, j int) (posterior []float64) {
 func (p *watcher) InWords(n, j int) (names []string, probs []float64) {
 	for g, b := range p.beliefs.At(n, j) {
 		words := []Word{{"random", 1}}
-		if g != p.shape.doubt {
+		switch {
+		case g != p.shape.doubt:
 			words = p.goals.Explain(n, j, g)
+		case b == 0: // who knows no types never says so
+			continue
 		}
 		for _, w := range words { // hypotheses may lead to the same goals
 			at := slices.Index(names, w.Name)

@@ -6,19 +6,36 @@ import (
 )
 
 // seek is the rule of "any", and of "own" for coins of one's own: the moves that
-// lead nearer to the coin; on it, take; no coin to seek, stay.
+// lead nearer to the nearest coin, or to any that is as near; on it, take; no coin to seek, stay.
 func (st *State) seek(s game.Seat, all bool) (mask game.Mask) {
-	here := st.Pos[s]
-	switch {
-	case st.coin == grid.None || !all && st.owner != int8(s):
-		mask[grid.Stay] = true
-	case here == st.coin:
-		mask[Take] = true
-	default:
-		b := st.g.board
-		for move, to := range b.Next[here] {
-			mask[move] = to != grid.None && b.Manhattan(to, st.coin) < b.Manhattan(here, st.coin)
+	here, nearest := st.Pos[s], grid.Far
+	for c, owner := range st.lies {
+		if owner < 0 || !all && owner != int8(s) {
+			continue
+		}
+		d := st.board.Manhattan(here, int16(c))
+		if d < nearest {
+			nearest, mask = d, game.Mask{}
+		}
+		if d == nearest {
+			st.near(here, int16(c), &mask)
 		}
 	}
+	if nearest == grid.Far {
+		mask[grid.Stay] = true
+	}
 	return mask
+}
+
+// near marks the moves from a cell that lead nearer to a coin; there, what takes it.
+func (st *State) near(here, coin int16, mask *game.Mask) {
+	if here == coin {
+		mask[Take] = true
+		return
+	}
+	for move, to := range st.board.Next[here] {
+		if to != grid.None && st.board.Manhattan(to, coin) < st.board.Manhattan(here, coin) {
+			mask[move] = true
+		}
+	}
 }

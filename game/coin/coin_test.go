@@ -20,6 +20,12 @@ func lola(c *coin.Config) {
 	c.Size, c.Take, c.Pause, c.Wrap, c.Hidden, c.Memory = 3, "walk", 0, true, true, false
 }
 
+// pot are the rules of Melting Pot's coins, with its own end.
+func pot(c *coin.Config) {
+	c.Size, c.From, c.Take, c.Pause, c.Grow, c.Solid = 15, 10, "walk", 0, .0005, true
+	c.Horizon, c.Hidden, c.Least, c.Stop, c.View = 5000, true, 300, .05, 5
+}
+
 func TestConformance(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -30,6 +36,11 @@ func TestConformance(t *testing.T) {
 		{"four agents, long pause", func(c *coin.Config) { c.Agents, c.Pause, c.Horizon = 4, 3, 20 }},
 		{"wrapping, hidden, forgetful", func(c *coin.Config) { lola(c); c.Horizon = 20 }},
 		{"view", func(c *coin.Config) { c.Agents, c.View, c.Horizon = 3, 1, 20 }},
+		{"Melting Pot's, small", func(c *coin.Config) {
+			pot(c)
+			c.From, c.Size, c.Grow, c.Horizon, c.Least, c.Stop = 3, 5, .05, 110, 100, .5
+		}},
+		{"four grow coins, taken by action", func(c *coin.Config) { c.Agents, c.Pause, c.Grow, c.Horizon = 4, 0, .1, 20 }},
 		{"three agents, crowded", func(c *coin.Config) { c.Size, c.Agents, c.Pause, c.Horizon = 2, 3, 0, 15 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) { gametest.Run(t, newGame(t, tc.edit)) })

@@ -10,11 +10,11 @@ import (
 )
 
 // Config holds the parameters of the game. LOLA's own rules are Take "walk",
-// Pause 0 and Wrap.
+// Pause 0 and Wrap; those of Melting Pot's coins are the preset ppo-coins.
 type Config struct {
 	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
 	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..4"`
-	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed, unless it is hidden" unit:"steps" range:"1..1000"`
+	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed, unless it is hidden" unit:"steps" range:"1..10000"`
 	View    int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	Pays    float64 `yaml:"pays" doc:"reward for taking a coin of any colour" range:"0.."`
 	Harm    float64 `yaml:"harm" doc:"what a coin's owner loses when another takes it" range:"0.."`
@@ -22,6 +22,11 @@ type Config struct {
 	Pause   int     `yaml:"pause" doc:"steps played without a coin after one is taken" unit:"steps" range:"0..100"`
 	Wrap    bool    `yaml:"wrap" doc:"the board's edges meet: who leaves on one side comes in on the other, as in LOLA; a view does not reach across them"`
 	Hidden  bool    `yaml:"hidden" doc:"the horizon is a limit from outside that nobody sees: time is not observed and values bootstrap there"`
+	Grow    float64 `yaml:"grow" doc:"many coins: probability each step that a free cell grows one, of an owner drawn evenly; 0: one coin at a time" range:"0..1"`
+	From    int     `yaml:"from" doc:"rows and columns are drawn from this to size for each episode, and walls fill the rest; 0: size" unit:"cells" range:"0..64"`
+	Solid   bool    `yaml:"solid" doc:"nobody moves to where somebody stands; who moves first is drawn in each step"`
+	Least   int     `yaml:"least" doc:"steps of the shortest episode that ends by chance" unit:"steps" range:"0..1000000"`
+	Stop    float64 `yaml:"stop" doc:"probability with which each hundredth step from least on ends an episode; nobody foresees it" range:"0..1"`
 	Memory  bool    `yaml:"memory" doc:"observe the last joint action, by which who took the last coin is seen for a step; if not, only where all are"`
 }
 
@@ -32,8 +37,22 @@ func Default() Config {
 
 // Validate returns everything that is wrong with the parameters, joined.
 func (c Config) Validate() error {
+	least := c.least()
 	return errors.Join(config.Check(c),
-		config.Need(c.Size*c.Size > c.Agents, "size", c.Size, "a board with more cells than agents"))
+		config.Need(least*least > c.Agents, "size", c.Size, "a board with more cells than agents"),
+		config.Need(c.From == 0 || c.From > 1 && c.From <= c.Size && !c.Wrap, "from", c.From, "0, or 2 to size on a board that does not wrap"),
+		config.Need(c.Grow == 0 || c.Pause == 0, "pause", c.Pause, "0 where coins grow, which is when there is room"))
+}
+
+// interval is how many steps are between two chances to end.
+const interval = 100
+
+// least is the smallest side of a board.
+func (c Config) least() int {
+	if c.From > 0 {
+		return c.From
+	}
+	return c.Size
 }
 
 // Take is the action after the moves and Stay, where coins are taken by action.
@@ -52,8 +71,8 @@ const (
 type Game struct {
 	c       Config
 	spec    game.Spec
-	board   *grid.Board // open, never written
-	actions int         // Take included where coins are taken by action
+	boards  []*grid.Board // by rows, then columns, from the least on; never written
+	actions int           // Take included where coins are taken by action
 }
 
 var _ game.Game = (*Game)(nil)
@@ -75,11 +94,10 @@ func New(c Config) (*Game, error) {
 	if !c.Memory {
 		obs.Last = 0
 	}
-	board := grid.New(c.Size, c.Size)
-	if c.Wrap {
-		board = grid.Torus(c.Size, c.Size)
+	if c.From > 0 {
+		obs.Planes = append(obs.Planes, "block")
 	}
-	return &Game{c: c, board: board, actions: len(acts), spec: game.Spec{
+	return &Game{c: c, boards: boards(c), actions: len(acts), spec: game.Spec{
 		Name: "coin", Kind: game.GeneralSum, Seats: c.Agents,
 		Actions:   acts,
 		Goals:     []string{"own", "other"},
@@ -90,11 +108,31 @@ func New(c Config) (*Game, error) {
 	}}, nil
 }
 
+// boards are those that an episode may be played on.
+func boards(c Config) (list []*grid.Board) {
+	if c.Wrap {
+		return []*grid.Board{grid.Torus(c.Size, c.Size)}
+	}
+	for rows := c.least(); rows <= c.Size; rows++ {
+		for columns := c.least(); columns <= c.Size; columns++ {
+			b := grid.New(c.Size, c.Size)
+			for at := range b.Blocked {
+				b.Blocked[at] = at/c.Size >= rows || at%c.Size >= columns
+			}
+			b.Link()
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
-func (g *Game) New() game.State { return &State{g: g} }
+func (g *Game) New() game.State {
+	return &State{g: g, play: play{board: g.boards[0]}, lies: make([]int8, g.c.Size*g.c.Size)}
+}
 
 // Bots lists the scripted agents.
 func (g *Game) Bots() []game.BotInfo {
@@ -111,7 +149,7 @@ func (g *Game) Bots() []game.BotInfo {
 func Returns(c Config) []game.Return {
 	lola := c.Size == 3 && c.Wrap && c.Take == "walk" && c.Pause == 0
 	switch {
-	case c.Agents != 2 || c.Horizon != 100 || c.Pays != 1 || c.Harm != 2:
+	case c.Agents != 2 || c.Horizon != 100 || c.Pays != 1 || c.Harm != 2 || c.Grow > 0 || c.From > 0 || c.Solid || c.Stop > 0:
 		return nil
 	case lola:
 		return []game.Return{{Name: "own coins only", Value: 33.28}}
@@ -121,8 +159,7 @@ func Returns(c Config) []game.Return {
 	return nil
 }
 
-// Bounds is what an agent's return cannot leave: there is one coin at a time, so that at most one of
-// each step is taken, by whoever shares its cell.
+// Bounds is what an agent's return cannot leave: everybody takes at most one coin in a step.
 func Bounds(c Config) stats.Interval {
 	steps := float64(c.Horizon)
 	return stats.Interval{-steps * c.Harm * float64(c.Agents-1), steps * c.Pays}

@@ -93,6 +93,53 @@ func TestNextCoinComesAfterThePause(t *testing.T) {
 	}
 }
 
+// crowd are the rules of Melting Pot's coins on 3x3, on which nothing grows unless it is asked for.
+func crowd(c *coin.Config) { walking(c); c.Solid, c.Grow = true, 1e-12 }
+
+func TestNobodyMovesToWhereSomebodyStands(t *testing.T) {
+	st := at(t, crowd, "t=0 wait=0\n0 1 .\n. . .\n. . .")
+	gametest.Step(st, grid.Right, stay)
+	if got := gametest.Text(t, st); !strings.Contains(got, "0    1    .") {
+		t.Errorf("seat 0 walked into seat 1:\n%s", got)
+	}
+}
+
+func TestOfSeveralCoinsEveryTakerGetsItsOwn(t *testing.T) {
+	st := at(t, crowd, "t=0 wait=0\n0 b .\n. . a\n1 a .")
+	if got := gametest.Step(st, grid.Right, grid.Right); !slices.Equal(got, []float32{-1, -1}) {
+		t.Errorf("each takes the other's coin and gets %v, want -1", got)
+	}
+	if got := gametest.Text(t, st); !strings.Contains(got, ".    0    .\n   .    .    a\n   .    1    .") {
+		t.Errorf("one coin of seat 0 is to be left:\n%s", got)
+	}
+}
+
+// The sides of a board are drawn evenly: the bound is chi-square's 0.9999 quantile, 8 degrees of freedom.
+func TestBoardsAreDrawnEvenly(t *testing.T) {
+	st, r := newGame(t, func(c *coin.Config) { crowd(c); c.Size, c.From = 5, 3 }).New(), rng.New(3).Rand()
+	count := map[int]float64{}
+	for range 4500 {
+		st.Reset(&r)
+		rows, columns := 0, 0
+		for i := range 5 {
+			for k, at := range [2][2]int{{i, 0}, {0, i}} {
+				if _, things := st.(*coin.State).Cell(at[0], at[1], nil, nil); len(things) == 0 {
+					if k == 0 {
+						rows++
+					} else {
+						columns++
+					}
+				}
+			}
+		}
+		count[10*rows+columns]++
+	}
+	if len(count) != 9 {
+		t.Errorf("boards %v, want those of 3 to 5 rows and columns", count)
+	}
+	gametest.CheckUniform(t, "boards", slices.Collect(maps.Values(count)), 31.8)
+}
+
 func TestHorizonEnds(t *testing.T) {
 	gametest.CheckEnd(t, newGame(t, small), "t=8 wait=0\n0a . .\n. 1 .\n. . .", stay)
 }

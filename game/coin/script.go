@@ -35,37 +35,33 @@ func (g *Game) Language() *script.Language {
 	})
 }
 
-// Spots writes where the coin is, if it is one of those.
-func (st *State) Spots(thing int, s game.Seat, dst []int16) int {
-	if mine := st.owner == int8(s); st.coin == grid.None || thing == 1 && !mine || thing == 2 && mine {
-		return 0
+// Spots writes where such coins are, as many as there is room for.
+func (st *State) Spots(thing int, s game.Seat, dst []int16) (n int) {
+	for c, owner := range st.lies {
+		if mine := owner == int8(s); owner >= 0 && n < len(dst) && (thing == 0 || mine == (thing == 1)) {
+			dst[n] = int16(c)
+			n++
+		}
 	}
-	dst[0] = st.coin
-	return 1
+	return n
 }
 
 // Steps returns how many moves one cell is from another.
-func (st *State) Steps(from, to int16) int16 { return st.g.board.Manhattan(from, to) }
+func (st *State) Steps(from, to int16) int16 { return st.board.Manhattan(from, to) }
 
 // Next returns where an action leads.
-func (st *State) Next(cell int16, action int) int16 { return st.g.board.After(cell, action) }
+func (st *State) Next(cell int16, action int) int16 { return st.board.After(cell, action) }
 
 // Extent returns the rows and columns.
 func (st *State) Extent() (rows, columns int) { return st.g.c.Size, st.g.c.Size }
 
-// Approach marks the moves to the coin; there, what takes it.
+// Approach marks the moves to a coin; there, what takes it.
 func (st *State) Approach(_ int, s game.Seat, spot int16, mask *game.Mask) bool {
-	if st.Pos[s] == spot {
-		if st.g.actions > Take {
-			mask[Take] = true
-		}
-		return true
+	here := st.Pos[s]
+	if here != spot || st.g.actions > Take {
+		st.near(here, spot, mask)
 	}
-	toward := st.seek(s, true)
-	for k, ok := range toward {
-		mask[k] = mask[k] || ok
-	}
-	return false
+	return here == spot
 }
 
 var _ script.Field = (*State)(nil)

@@ -10,7 +10,11 @@
 // without agents, once Pause steps were played without a coin. No outcome depends
 // on seat numbers.
 //
-// A state is one value and shares nothing but the game's constant board.
+// With other parameters it is coins of Melting Pot (Agapiou et al., 2022): coins grow
+// on every free cell, agents stand in each other's way, boards are drawn, and chance
+// ends an episode.
+//
+// A state is one value and shares nothing but the game's constant boards.
 package coin
 
 import (
@@ -25,15 +29,17 @@ import (
 type State struct {
 	g *Game
 	play
+	lies  []int8             // [cells] the owner of the coin there, or -1
+	order [grid.MaxSeats]int // scratch: who moves first
 }
 
 // play is all that changes.
 type play struct {
 	grid.Players
-	wait  int32               // steps to play before the next coin, 0 if one is there
-	owner int8                // the coin's seat
-	coin  int16               // its cell, or grid.None
-	took  [grid.MaxSeats]int8 // the goal reached in the last step, or game.NoGoal
+	board   *grid.Board         // one of the game's
+	wait    int32               // steps to play before the next coin, 0 if one is there or coins grow
+	stopped bool                // the episode is over by chance
+	took    [grid.MaxSeats]int8 // the goal reached in the last step, or game.NoGoal
 }
 
 var (
@@ -42,23 +48,58 @@ var (
 	_ game.Limited = (*State)(nil)
 )
 
-// Reset puts each agent on any cell and a coin on a cell without agents.
+// Reset puts each agent on any cell, of its own where they are solid, and a coin on a cell without
+// agents; where coins grow there is none yet.
 func (st *State) Reset(r *rng.Rand) {
-	st.play = play{Players: grid.NewPlayers()}
-	for s := range st.g.c.Agents {
-		st.Pos[s], st.took[s] = int16(r.IntN(st.g.board.Cells())), game.NoGoal
+	st.play = play{Players: grid.NewPlayers(), board: st.g.boards[0]}
+	if n := len(st.g.boards); n > 1 {
+		st.board = st.g.boards[r.IntN(n)]
 	}
-	st.drop(r)
+	for i := range st.lies {
+		st.lies[i] = -1
+	}
+	for s := range st.g.c.Agents {
+		st.took[s] = game.NoGoal
+		for st.Pos[s] == grid.None {
+			if c := st.open(r); !st.g.c.Solid || !st.stands(c) {
+				st.Pos[s] = c
+			}
+		}
+	}
+	if st.g.c.Grow == 0 {
+		st.drop(r)
+	}
 }
+
+// open draws a cell that is no wall.
+func (st *State) open(r *rng.Rand) int16 {
+	for {
+		if c := int16(r.IntN(st.board.Cells())); !st.board.Blocked[c] {
+			return c
+		}
+	}
+}
+
+// stands reports whether anybody is on a cell.
+func (st *State) stands(c int16) bool { return slices.Contains(st.Pos[:st.g.c.Agents], c) }
 
 // drop puts a new coin on the board.
 func (st *State) drop(r *rng.Rand) {
-	st.owner = int8(r.IntN(st.g.c.Agents))
+	owner := int8(r.IntN(st.g.c.Agents))
 	st.wait = 0
 	for {
-		st.coin = int16(r.IntN(st.g.board.Cells()))
-		if !slices.Contains(st.Pos[:st.g.c.Agents], st.coin) {
+		if c := st.open(r); !st.stands(c) {
+			st.lies[c] = owner
 			return
+		}
+	}
+}
+
+// grow lets coins grow where there is none and nobody stands.
+func (st *State) grow(r *rng.Rand) {
+	for c := range st.lies {
+		if st.lies[c] < 0 && !st.board.Blocked[c] && r.Float64() < st.g.c.Grow && !st.stands(int16(c)) {
+			st.lies[c] = int8(r.IntN(st.g.c.Agents))
 		}
 	}
 }
@@ -67,7 +108,7 @@ func (st *State) drop(r *rng.Rand) {
 func (st *State) Reached(s game.Seat) int { return int(st.took[s]) }
 
 // Cut reports whether the episode ended at a horizon that nobody sees.
-func (st *State) Cut() bool { return st.g.c.Hidden && st.Done }
+func (st *State) Cut() bool { return st.g.c.Hidden && st.Done && !st.stopped }
 
 // Legal writes the seat's mask: open moves, stay, and take on the coin's cell.
 func (st *State) Legal(s game.Seat, dst []bool) {
@@ -77,24 +118,24 @@ func (st *State) Legal(s game.Seat, dst []bool) {
 		return
 	}
 	c := st.Pos[s]
-	st.g.board.LegalMoves(c, dst)
+	st.board.LegalMoves(c, dst)
 	if len(dst) > Take {
-		dst[Take] = c == st.coin
+		dst[Take] = st.lies[c] >= 0
 	}
 }
 
 func (st *State) legal(s int, a int32) bool {
 	switch {
 	case a <= grid.Stay:
-		return st.g.board.Open(st.Pos[s], a)
+		return st.board.Open(st.Pos[s], a)
 	case a == Take:
-		return st.g.actions > Take && st.Pos[s] == st.coin
+		return st.g.actions > Take && st.lies[st.Pos[s]] >= 0
 	}
 	return false
 }
 
-// Step plays one move: time, then all moves at once, then the coin is taken,
-// then a new one may appear.
+// Step plays one move: time, then all moves, at once or where they are solid one after the other,
+// then coins are taken, then new ones may appear.
 func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	game.Ready(st.Done, st.g.c.Agents, acts, rewards)
 	for s, a := range acts {
@@ -105,37 +146,68 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	}
 	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
 	st.T++
-	st.g.board.Walk(st.Pos[:], st.Last[:], acts)
+	if st.g.c.Solid {
+		st.push(acts, r)
+	} else {
+		st.board.Walk(st.Pos[:], st.Last[:], acts)
+	}
 	taken := st.take(acts, rewards)
 	switch {
+	case st.g.c.Grow > 0:
+		st.grow(r)
 	case taken && st.g.c.Pause > 0:
-		st.coin, st.wait = grid.None, int32(st.g.c.Pause)
+		st.wait = int32(st.g.c.Pause)
 	case taken || st.wait == 1:
 		st.drop(r)
 	case st.wait > 1:
 		st.wait--
 	}
-	st.Done = int(st.T) >= st.g.c.Horizon
+	last := int(st.T) >= st.g.c.Horizon
+	st.stopped = !last && st.g.c.Stop > 0 && int(st.T) >= st.g.c.Least && st.T%interval == 0 && r.Float64() < st.g.c.Stop
+	st.Done = st.stopped || last
 }
 
-// take pays for the coin and reports whether anyone took it.
-func (st *State) take(acts []int32, rewards []float32) bool {
-	taken, robbed := false, false
+// push lets one after the other move, in a drawn order, to where nobody stands.
+func (st *State) push(acts []int32, r *rng.Rand) {
+	order := st.order[:len(acts)]
+	r.Perm(order)
+	for _, s := range order {
+		a := acts[s]
+		if st.Last[s] = int8(a); a >= grid.Stay {
+			continue
+		}
+		if to := st.board.Next[st.Pos[s]][a]; !st.stands(to) {
+			st.Pos[s] = to
+		}
+	}
+}
+
+// take pays for coins, takes them off the board and reports whether anyone took one.
+func (st *State) take(acts []int32, rewards []float32) (taken bool) {
 	for s, a := range acts {
 		st.took[s] = game.NoGoal
-		if st.Pos[s] != st.coin || a != Take && st.g.actions > Take {
+		owner := st.lies[st.Pos[s]]
+		if owner < 0 || a != Take && st.g.actions > Take {
 			continue
 		}
 		taken = true
-		rewards[s] = float32(st.g.c.Pays)
-		st.took[s] = GoalOwn
-		if s != int(st.owner) {
-			st.took[s] = GoalOther
-			robbed = true
+		rewards[s] += float32(st.g.c.Pays)
+		if s == int(owner) {
+			st.took[s] = GoalOwn
+			continue
+		}
+		harmed := false // by somebody on the same cell
+		for o := range s {
+			harmed = harmed || st.took[o] == GoalOther && st.Pos[o] == st.Pos[s]
+		}
+		if st.took[s] = GoalOther; !harmed {
+			rewards[owner] -= float32(st.g.c.Harm)
 		}
 	}
-	if robbed {
-		rewards[st.owner] -= float32(st.g.c.Harm)
+	for s, goal := range st.took[:len(acts)] {
+		if goal != game.NoGoal {
+			st.lies[st.Pos[s]] = -1
+		}
 	}
 	return taken
 }
@@ -146,18 +218,24 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 	st.Hide(&st.g.spec.Obs, dst, s, st.g.c.View)
 }
 
-// ObserveWhole writes the planes (agents, then their coins, both ego-first), the
-// mask, the time and the last joint action.
+// ObserveWhole writes the planes (agents, then their coins, both ego-first, then walls where boards are
+// drawn), the mask, the time and the last joint action.
 func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	clear(dst)
-	n := st.g.c.Agents
-	st.Show(dst, s, n, 2*n)
-	if st.coin != grid.None {
-		plane := n + int(st.owner) - int(s)
+	n, planes := st.g.c.Agents, len(st.g.spec.Obs.Planes)
+	st.Show(dst, s, n, planes)
+	for c, owner := range st.lies {
+		if owner < 0 {
+			continue
+		}
+		plane := n + int(owner) - int(s)
 		if plane < n {
 			plane += n
 		}
-		dst[int(st.coin)*2*n+plane] = 1
+		dst[c*planes+plane] = 1
+	}
+	for _, c := range st.board.Blocks {
+		dst[int(c)*planes+2*n] = 1
 	}
 	var legal [maxActions]bool
 	st.Legal(s, legal[:])
@@ -165,13 +243,21 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 }
 
 // CopyFrom makes the state equal to src.
-func (st *State) CopyFrom(src game.State) { st.play = src.(*State).play }
+func (st *State) CopyFrom(src game.State) {
+	o := src.(*State)
+	st.play = o.play
+	copy(st.lies, o.lies)
+}
 
 // Permute makes the state equal to src with seat s, and its colour, moved to perm[s].
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.play = o.play
-	st.owner = int8(perm[o.owner])
+	for c, owner := range o.lies {
+		if st.lies[c] = owner; owner >= 0 {
+			st.lies[c] = int8(perm[owner])
+		}
+	}
 	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
 		st.took[to] = o.took[s]
@@ -183,8 +269,10 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
 	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
-	if c == st.coin {
-		things = append(things, st.g.spec.Obs.Planes[st.g.c.Agents+int(st.owner)])
+	if st.board.Blocked[c] {
+		things = append(things, "block")
+	} else if owner := st.lies[c]; owner >= 0 {
+		things = append(things, st.g.spec.Obs.Planes[st.g.c.Agents+int(owner)])
 	}
 	return seats, things
 }

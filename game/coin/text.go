@@ -21,13 +21,17 @@ import (
 //	took 0=own
 //
 // Digits are seats; a is seat 0's coin, b seat 1's, and so on. wait counts the
-// steps to play before the next coin. Actions are numbers, - before the first.
+// steps to play before the next coin. Actions are numbers, - before the first. Walls are #. An
+// episode that is over before its horizon was ended by chance.
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d wait=%d", st.T, st.wait), st.Done)
 	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
-		if c == st.coin {
-			return append(b, byte('a'+st.owner))
+		switch owner := st.lies[c]; {
+		case st.board.Blocked[c]:
+			return append(b, '#')
+		case owner >= 0:
+			return append(b, byte('a'+owner))
 		}
 		return b
 	})
@@ -54,28 +58,47 @@ func (st *State) read(text []byte) error {
 	if !ok || int(wait) > c.Pause {
 		return fmt.Errorf("wait=%d in the first line, want wait= and a number up to %d", wait, c.Pause)
 	}
-	fresh := play{Players: t.Players(), coin: grid.None, wait: wait}
+	fresh := play{Players: t.Players(), wait: wait}
+	lies, coins := slices.Repeat([]int8{-1}, len(st.lies)), 0
 	for at, thing := range t.Things {
-		if thing == "" {
+		if thing == "" || thing == "#" {
 			continue
 		}
-		if owner := int(thing[0]) - 'a'; len(thing) == 1 && owner >= 0 && owner < c.Agents && fresh.coin == grid.None {
-			fresh.coin, fresh.owner = int16(at), int8(owner)
+		if owner := int(thing[0]) - 'a'; len(thing) == 1 && owner >= 0 && owner < c.Agents && (coins == 0 || c.Grow > 0) {
+			lies[at], coins = int8(owner), coins+1
 			continue
 		}
 		return fmt.Errorf("a cell %q, want seats, one coin of a seat below %d, or . alone", t.Cells[at], c.Agents)
 	}
-	if (fresh.coin == grid.None) != (wait > 0) {
+	board := slices.IndexFunc(st.g.boards, func(b *grid.Board) bool {
+		for at, cell := range t.Cells {
+			if b.Blocked[at] != (cell == "#") {
+				return false
+			}
+		}
+		return true
+	})
+	switch {
+	case board < 0:
+		return fmt.Errorf("walls that are not those of a board of %d to %d rows and columns", c.least(), c.Size)
+	case c.Grow == 0 && (coins == 0) != (wait > 0):
 		return fmt.Errorf("wait=%d, which asks for a coin on the board if it is 0 and none otherwise", wait)
 	}
+	fresh.board = st.g.boards[board]
 	over := int(t.T) == c.Horizon
+	if chance := c.Stop > 0 && t.T > 0 && int(t.T) >= c.Least && t.T%interval == 0; t.Over && !over && chance {
+		over, fresh.stopped = true, true
+	}
 	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, st.g.actions), t.EndsAt(over)); err != nil {
 		return err
 	}
 	for s := range c.Agents {
 		fresh.took[s] = game.NoGoal
-		if c.Take == "walk" && fresh.Pos[s] == fresh.coin {
+		switch here := fresh.Pos[s]; {
+		case c.Take == "walk" && lies[here] >= 0:
 			return fmt.Errorf("seat %d stands on a coin that it would have taken", s)
+		case c.Solid && slices.Contains(fresh.Pos[:s], here):
+			return fmt.Errorf("seat %d stands where another does", s)
 		}
 	}
 	for _, w := range t.Lines["took"] {
@@ -88,5 +111,6 @@ func (st *State) read(text []byte) error {
 		fresh.took[s] = int8(goal)
 	}
 	st.play = fresh
+	copy(st.lies, lies)
 	return nil
 }

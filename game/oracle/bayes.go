@@ -248,7 +248,7 @@ type Observer struct {
 	names   []string  // words for what they may be after: the game's goals, then RandomWord
 	post    []float64 // [others][types]
 	probs   []float32 // [others][types][actions] what each type would do at the last slot, if it is there
-	goal    []int     // [others][types] what each type is after there, an index of names
+	goal    []int     // [others][types] what each type is after there, an index of names; -1: it cannot say
 	there   []bool    // [others] it was alive at the last slot
 	actions int
 	episode int
@@ -322,7 +322,9 @@ func (o *Observer) See(v *rollout.View, n int) {
 		for i, p := range o.types {
 			at := j*k + i
 			p.Probs(v.State(n), seat, o.probs[at*o.actions:(at+1)*o.actions])
-			o.goal[at] = len(o.names) - 1
+			if o.goal[at] = -1; p.Name() == RandomWord {
+				o.goal[at] = len(o.names) - 1
+			}
 			if q, ok := p.(game.Pursuer); ok {
 				if g := q.Pursues(v.State(n), seat); g != game.NoGoal {
 					o.goal[at], o.named = g, true
@@ -370,16 +372,22 @@ func (o *Observer) Predict(dst []float64, j int) {
 	}
 }
 
-// InWords returns how likely co-player j is after each goal now, or to act at random;
-// nothing if no type can say what it is after.
+// InWords returns how likely co-player j is after each goal now, or to act at random, if it is of
+// a type that can say so; nothing if none can.
 func (o *Observer) InWords(j int) (names []string, probs []float64) {
 	if !o.named {
 		return nil, nil
 	}
 	probs = make([]float64, len(o.names))
-	k := len(o.types)
+	k, sum := len(o.types), 0.
 	for i, p := range o.post[j*k : (j+1)*k] {
-		probs[o.goal[j*k+i]] += p
+		if g := o.goal[j*k+i]; g >= 0 {
+			probs[g] += p
+			sum += p
+		}
+	}
+	for g := range probs {
+		probs[g] /= max(sum, 1e-300)
 	}
 	return o.names, probs
 }

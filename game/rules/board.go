@@ -62,7 +62,7 @@ type ground struct {
 	horizon   int
 	radius    int // rows and columns that a seat sees around itself; 0: everything
 	things    []string
-	egoThings bool // things belong to seats and are seen ego-first
+	egoThings bool // the first n things belong to seats and are seen ego-first
 	features  int  // beyond one for each seat
 	traits    bool // each seat has a feature
 	actions   []string
@@ -70,6 +70,11 @@ type ground struct {
 	wraps     bool // the edges meet
 	hidden    bool // the horizon is a limit from outside that nobody sees
 	forgets   bool // the last joint action is not seen
+	solid     bool // nobody moves to where somebody stands; who moves first is drawn
+	firstOf   *Odds
+	least     int     // from this step on each hundredth may be the last
+	stop      float64 // with this probability
+	stopped   *Odds
 }
 
 // board follows a game on a board.
@@ -84,6 +89,7 @@ type board struct {
 	view   []float32
 	last   []int32
 	broken bool // the last scene could not be read: wait for the next episode
+	chance bool // the episode was ended by chance
 }
 
 // spec returns what the game must say of itself; the caller adds to it.
@@ -215,7 +221,7 @@ func (g *ground) read(obs []float32, viewer int, sc *scene) bool {
 				ok = false
 			}
 			switch {
-			case k >= g.n && g.egoThings:
+			case k >= g.n && k < 2*g.n && g.egoThings:
 				sc.on[(viewer+k-g.n)%g.n][c] = v == 1
 			case k >= g.n:
 				sc.on[k-g.n][c] = v == 1
@@ -261,9 +267,9 @@ func (f *board) saw(now *Seen, sc *scene) {
 	switch {
 	case now.Cut && !f.hidden:
 		f.b.Contradict("end", "the episode is said to be cut from outside after %d steps; the horizon is a rule of the game", sc.t)
-	case now.Cut != sc.over && f.hidden:
+	case now.Cut != (sc.over && !f.chance) && f.hidden:
 		f.b.Contradict("end", "after %d steps the episode is said to be cut from outside: %v; the horizon is hidden, so the rules say %v", sc.t,
-			now.Cut, sc.over)
+			now.Cut, !now.Cut)
 	}
 	for s := range f.n {
 		there := sc.at[s] != gone && !sc.over
@@ -307,7 +313,7 @@ func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
 	}
 	for k := range f.things {
 		thing := k
-		if f.egoThings {
+		if f.egoThings && k < f.n {
 			thing = (s + k) % f.n
 		}
 		for c, there := range sc.on[thing] {

@@ -53,10 +53,11 @@ func cellOf(planes []float32, width, plane int) int {
 
 // CoinChance: a new coin has an owner drawn evenly, and a cell drawn evenly of those
 // without agents, once there was none for a step, or at once if nothing is waited.
-// How much longer is to be waited is not observed, so longer pauses have no law.
+// How much longer is to be waited is not observed, so longer pauses have no law; nor have
+// coins that grow and agents in each other's way.
 func CoinChance(g game.Spec, p *Params) Draws {
 	pause, byAction := p.Whole("pause"), p.Text("take") == "action"
-	if pause > 1 {
+	if pause > 1 || p.Number("grow") > 0 || p.Yes("solid") || p.Whole("from") > 0 {
 		return nil
 	}
 	n, w := g.Seats, len(g.Obs.Planes)

@@ -13,7 +13,7 @@ func (f *board) Begin(now *Seen) {
 	}
 	sc := &f.now
 	f.broken = !f.read(now.Whole[0], 0, sc)
-	sc.t, sc.over = 0, false
+	sc.t, sc.over, f.chance = 0, false, false
 	if f.broken {
 		return
 	}
@@ -52,9 +52,13 @@ func (f *board) Step(now *Seen, acts []int32, rewards []float32) {
 		return
 	}
 	sc.t, sc.over = was.t+1, now.Over
-	f.moved(was, acts)
+	f.moved(was, sc, acts)
 	f.game.play(was, acts, out)
-	out.over = out.over || sc.t >= f.horizon
+	if f.stop > 0 && sc.t >= f.least && sc.t < f.horizon && sc.t%endsEvery == 0 {
+		f.stopped.Saw(now.Over, f.stop)
+		f.chance = now.Over || f.stop == 1
+	}
+	out.over = out.over || f.chance || sc.t >= f.horizon
 	for s := range acts {
 		if !near(float64(rewards[s]), out.pays[s]) {
 			f.b.Contradict("pay", "seat %d, who %s, is paid %s; the rules say %s", s, f.game.why(was, acts, s), amount(float64(rewards[s])),
@@ -79,7 +83,7 @@ func (f *board) Step(now *Seen, acts []int32, rewards []float32) {
 		}
 	}
 	for k, thing := range f.things {
-		if f.egoThings {
+		if f.egoThings && k < f.n {
 			thing = "coin of seat " + strconv.Itoa(k)
 		}
 		for c, there := range sc.on[k] {
@@ -121,14 +125,15 @@ func (o *outcome) item(was *scene, k int) float64 {
 	return 0
 }
 
-// moved writes what moves alone make of a scene.
-func (f *board) moved(was *scene, acts []int32) {
+// moved writes what moves alone make of a scene; who goes first where two want one cell is taken
+// over from what is seen.
+func (f *board) moved(was, sc *scene, acts []int32) {
 	out := &f.out
 	out.over = false
 	for s, a := range acts {
 		out.at[s], out.drawn[s], out.pays[s], out.goal[s] = was.at[s], false, 0, game.NoGoal
 		if a >= up && a <= right && was.at[s] != gone {
-			if to := f.to(was, was.at[s], int(a)); to != gone {
+			if to := f.to(was, was.at[s], int(a)); to != gone && (!f.solid || f.gives(was, sc, s, to)) {
 				out.at[s] = to
 			}
 		}
@@ -136,6 +141,24 @@ func (f *board) moved(was *scene, acts []int32) {
 	for k := range out.on {
 		copy(out.on[k], was.on[k])
 	}
+}
+
+// gives reports whether a seat gets the cell that it moves to: surely if nobody was or is there,
+// never by trading places, else if it is seen there and alone.
+func (f *board) gives(was, sc *scene, s, to int) bool {
+	for o := range was.at {
+		switch {
+		case o == s:
+		case was.at[o] == to && sc.at[o] == was.at[s]:
+			return false
+		case was.at[o] == to:
+			return sc.at[s] == to && sc.at[o] != to
+		case sc.at[o] == to:
+			f.firstOf.Saw(s < o, 0.5) // from the one who did not get it
+			return false
+		}
+	}
+	return true
 }
 
 // called names an action.

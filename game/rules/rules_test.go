@@ -26,9 +26,10 @@ var settings = map[string]map[string][]string{
 		"cost": {"4", "3"}, "view": {"0", "1"},
 	},
 	"coin": {
-		"size": {"2", "3", "5"}, "agents": {"2", "3"}, "horizon": {"5", "40"}, "pays": {"1", "2"},
+		"size": {"2", "3", "5"}, "agents": {"2", "3"}, "horizon": {"5", "40", "250"}, "pays": {"1", "2"},
 		"harm": {"2", "0.5"}, "take": {"action", "walk"},
 		"pause": {"0", "1", "3"}, "view": {"0", "1"}, "wrap": {"false", "true"}, "hidden": {"false", "true"}, "memory": {"true", "false"},
+		"grow": {"0", "0.05"}, "from": {"0", "2"}, "solid": {"false", "true"}, "least": {"0", "200"}, "stop": {"0", "0.5"},
 	},
 	"cleanup": {
 		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"},
@@ -103,6 +104,12 @@ func TestGamesKeepToTheirRules(t *testing.T) {
 					values := settings[name][path]
 					sets = append(sets, path+"="+values[r.IntN(len(values))])
 				}
+				if slices.Contains(sets, "wrap=true") {
+					sets = append(sets, "from=0") // walls do not wrap
+				}
+				if slices.Contains(sets, "grow=0.05") {
+					sets = append(sets, "pause=0")
+				}
 				g, b := open(t, name, sets...)
 				b.Play(g, rng.New(uint64(i)), 600)
 				if f := b.Finding(); f.Status != check.Pass {
@@ -123,7 +130,8 @@ func TestGamesKeepToTheirRules(t *testing.T) {
 func TestEveryParameterCounts(t *testing.T) {
 	// What is set besides, so that the parameter has something to change.
 	besides := map[string][]string{
-		"coin.agents": {"size=3"}, "foraging.min_level": {"agents=3"}, "snowdrift.size": {"drifts=3"},
+		"coin.agents": {"size=3"},
+		"coin.least":  {"horizon=250", "stop=1"}, "coin.stop": {"horizon=250"}, "coin.grow": {"pause=0"}, "foraging.min_level": {"agents=3"}, "snowdrift.size": {"drifts=3"},
 		"inmatrix.least": {"stop=1"}, "inmatrix.stop": {"least=0", "stop=0"}, "inmatrix.regrow": {"map=small"}, "inmatrix.refill": {"map=small"},
 		"inmatrix.pays": {"map=small"}, "inmatrix.freeze": {"map=small"}, "inmatrix.away": {"map=small"},
 	}
@@ -165,7 +173,7 @@ func TestSentences(t *testing.T) {
 	for _, c := range []struct{ name, set, says string }{
 		{"staghunt", "stag_pays=40", "who hunts a stag with one other, is paid 20; the rules say 5"},
 		{"snowdrift", "cost=3", "who removes a drift alone, while 1 drift is removed in all, is paid 3; the rules say 2"},
-		{"coin", "harm=1", "coin, which 1 other takes, is paid -1; the rules say -2"},
+		{"coin", "harm=1", "who takes no coin, while 1 other does, is paid -1; the rules say -2"},
 	} {
 		g, _ := build(t, c.name, c.set)
 		_, said := build(t, c.name)

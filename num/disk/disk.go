@@ -28,7 +28,7 @@ func Open(name string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is %s, want a regular file", name, kind(info.Mode()))
 	}
-	return os.Open(name)
+	return open(name)
 }
 
 // Own refuses a name at which something else lies than a regular file, for a file that

@@ -28,6 +28,8 @@ func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 func rename(from, to string) error { return os.Rename(from, to) }
 
+func open(name string) (*os.File, error) { return os.Open(name) }
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -30,10 +31,20 @@ func unlock(f *os.File) error {
 
 // rename waits a while if somebody is reading the file that is replaced.
 func rename(from, to string) error {
-	var err error
+	return patient(func() error { return os.Rename(from, to) }, windows.ERROR_SHARING_VIOLATION, windows.ERROR_ACCESS_DENIED)
+}
+
+// open waits a while if somebody is removing another name of the file.
+func open(name string) (f *os.File, err error) {
+	err = patient(func() (err error) { f, err = os.Open(name); return err }, windows.ERROR_SHARING_VIOLATION)
+	return f, err
+}
+
+// patient tries for two seconds while it fails with one of some errors.
+func patient(try func() error, passing ...error) (err error) {
 	for range 100 {
-		err = os.Rename(from, to)
-		if err == nil || !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+		err = try()
+		if !slices.ContainsFunc(passing, func(e error) bool { return errors.Is(err, e) }) {
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,6 +62,9 @@ func powerRun(dir string, steps, fail int64) error {
 // not synced may then be gone. What is left is never taken for damage, and the run ends
 // in the same bytes.
 func TestAnyLossOfPowerIsSurvived(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("folders are not synced there: Windows keeps renames without it, which this model of losses does not know")
+	}
 	const killed, end, longer = 5, 6, 8
 	root, remove, err := disktest.Folder()
 	must(t, err)

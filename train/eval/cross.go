@@ -24,9 +24,10 @@ type Cross struct {
 // Crossed is what newcomer and team got. Accumulators count starts; the value
 // of a start is a mean over the newcomer's places.
 type Crossed struct {
-	Own    stats.Acc // the newcomer's return
-	Others stats.Acc // the mean return of the team's other members
-	Start  []float64 // [Starts] the newcomer's return by start
+	Own    stats.Acc   // the newcomer's return
+	Others stats.Acc   // the mean return of the team's other members
+	Start  []float64   // [Starts] the newcomer's return by start
+	Seats  []stats.Acc // [seats] the newcomer's return by where it sat
 }
 
 // Sum sums up what Play returned for the newcomer's seats, one team each in seat order, or for a single team whose members
@@ -34,18 +35,19 @@ type Crossed struct {
 func (c Cross) Sum(played [][]float64) *Crossed {
 	seats := c.Game.Spec().Seats
 	own, others := make([]float64, c.Starts), make([]float64, c.Starts)
+	out := &Crossed{Start: own, Seats: make([]stats.Acc, seats)}
 	for seat, returns := range played {
 		for i, x := range returns {
 			start, a := i/seats, i%seats
 			if a == seat || len(played) == 1 {
 				own[start] += x / float64(seats)
+				out.Seats[a].Add(x)
 			}
 			if a != seat || len(played) == 1 {
 				others[start] += x / float64(seats*max(1, len(played)-1))
 			}
 		}
 	}
-	out := &Crossed{Start: own}
 	for i := range own {
 		out.Own.Add(own[i])
 		out.Others.Add(others[i])

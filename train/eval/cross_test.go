@@ -179,3 +179,20 @@ func TestCrossPlayDoesNotDependOnWorkers(t *testing.T) {
 		}
 	}
 }
+
+// TestCrossPlayBySeat: what a newcomer gets where it sits, and a team among itself, played once, on every seat.
+func TestCrossPlayBySeat(t *testing.T) {
+	c := eval.Cross{Game: gametest.New(t, coin.New, coin.Default()), Starts: 2} // two seats
+	for _, x := range []struct {
+		played [][]float64 // [the newcomer's seat][start, seat]
+		want   [2]float64
+	}{
+		{[][]float64{{1, 10, 3, 30}, {100, 7, 200, 9}}, [2]float64{2, 8}},
+		{[][]float64{{1, 10, 3, 30}}, [2]float64{2, 20}},
+	} {
+		got := c.Sum(x.played)
+		if a, b := got.Seats[0].Mean(), got.Seats[1].Mean(); a != x.want[0] || b != x.want[1] {
+			t.Errorf("%v: %g and %g by seat, want %v", x.played, a, b, x.want)
+		}
+	}
+}

@@ -39,6 +39,7 @@ type Accuracy struct {
 	Limit          stats.Number   `json:"limit"`
 	OfLimit        stats.Number   `json:"of_limit"`
 	LimitEpisode   stats.Number   `json:"limit_one_episode"`
+	Nearest        stats.Number   `json:"nearest"` // of goals: right is who names the goal that has something nearest to the co-player
 	BySeed         []stats.Number `json:"by_seed"`
 	ByEpisode      []stats.Number `json:"by_episode"`
 	LimitByEpisode []stats.Number `json:"limit_by_episode,omitempty"`

@@ -38,11 +38,12 @@ type Entry struct {
 
 // Cell is a newcomer among a team.
 type Cell struct {
-	Newcomer string `json:"newcomer"`
-	Team     string `json:"team"`
-	Own      *Mean  `json:"own"` // nil: it could not be played
-	Others   *Mean  `json:"others"`
-	Missing  string `json:"missing,omitempty"` // why it could not; "": it was
+	Newcomer string  `json:"newcomer"`
+	Team     string  `json:"team"`
+	Own      *Mean   `json:"own"` // nil: it could not be played
+	Others   *Mean   `json:"others"`
+	Missing  string  `json:"missing,omitempty"` // why it could not; "": it was
+	Seats    []*Mean `json:"seats,omitempty"`   // Own by the newcomer's seat, where seats have roles
 }
 
 // Mean is a mean with its 95 % interval.
@@ -55,18 +56,29 @@ type Mean struct {
 // MeanOf returns the mean of pairs of seeds, or of starts.
 func MeanOf(of stats.Acc) *Mean { return &Mean{of.Mean(), of.CI(0.95), of} }
 
-// Sum sums up what pairs of seeds got: over starts, or over the pairs where there are several. It
-// reports whether there is a number.
-func (c *Cell) Sum(pairs []*eval.Crossed) bool {
-	own, others := pairs[0].Own, pairs[0].Others
-	if len(pairs) > 1 {
-		own, others = stats.Acc{}, stats.Acc{}
-		for _, p := range pairs {
-			own.Add(p.Own.Mean())
-			others.Add(p.Others.Mean())
+// over is what pairs of seeds got: over starts, or over the pairs where there are several.
+func over(pairs []*eval.Crossed, got func(p *eval.Crossed) stats.Acc) *Mean {
+	if len(pairs) == 1 {
+		return MeanOf(got(pairs[0]))
+	}
+	var means stats.Acc
+	for _, p := range pairs {
+		of := got(p)
+		means.Add(of.Mean())
+	}
+	return MeanOf(means)
+}
+
+// Sum sums up what pairs of seeds got, by seat too where seats have roles. It reports whether there
+// is a number.
+func (c *Cell) Sum(pairs []*eval.Crossed, roles bool) bool {
+	c.Own = over(pairs, func(p *eval.Crossed) stats.Acc { return p.Own })
+	c.Others = over(pairs, func(p *eval.Crossed) stats.Acc { return p.Others })
+	if roles {
+		for s := range pairs[0].Seats {
+			c.Seats = append(c.Seats, over(pairs, func(p *eval.Crossed) stats.Acc { return p.Seats[s] }))
 		}
 	}
-	c.Own, c.Others = MeanOf(own), MeanOf(others)
 	return !math.IsNaN(c.Own.Mean)
 }
 
@@ -235,6 +247,9 @@ func (x *Table) Text() string {
 	w.Flush()
 	for _, why := range x.Absent() {
 		fmt.Fprintf(&b, "\nNot played where there is a dash: %s.", why)
+	}
+	if len(x.Cells[0]) > 0 && x.Cells[0][0].Seats != nil {
+		fmt.Fprint(&b, "\nSeats have roles here, over which these are means: --json has what a newcomer gets on each.\n")
 	}
 	over := "starts"
 	if x.Seeded() {
