@@ -281,26 +281,38 @@ def errs(x, env):  # the environment of a job that trains
     name, deps, cmd = x
     return name, deps, cmd.replace('"$BIN"', env + ' "$BIN"', 1) if env else cmd
 
+SMALL = ["prepare.lives.rows=6000", "prepare.reader.epochs=1", "prepare.some.rows=2000", "prepare.wander.rows=2000", "prepare.world.epochs=1"]  # hop+ at tiny size
+
+# 4, on hop+: a reader of one epoch of 5,000 rows or the whole one, its action head frozen or learning on
+begin()
+for s in SEEDS:
+    for v, sets in (("plus-frozen", []), ("plus-learning", ["moa.passes=1"]), ("plus-fresh", ["prepare.lives.rows=5000", "prepare.reader.epochs=1"]), ("plus-fresh-learning", ["prepare.lives.rows=5000", "prepare.reader.epochs=1", "moa.passes=1"])):
+        frm = {"plus-learning": "plus-frozen", "plus-fresh-learning": "plus-fresh"}.get(v)
+        train(f"04-{v}-{s}", f"04-{frm}-{s}" if frm else "", "04", v, "hop+main", ["follow=[]", f"train.steps={n(400000, 20000)}", f"eval.episodes={n(100, 4)}"] + n([], SMALL) + sets + [f"prepare.lives.seed={s}7", f"prepare.reader.seed={s}"], s,
+              link(v, s, f"04/runs-{frm}-{s}") if frm else "", csvs("04", v, s, "return/mean|moa/top1"))
+        adapt(f"04-adapt-{v}-{s}", f"04-{v}-{s}", "04", f"adapt-{v}", s, f"runs-{v}-{s}/hop+main-001", "--trios 'ns,ns,ns ns,nh,nh nh,nh,nh' --lives 1")
+end("04-plus")
+
 # 14: rise and fall with search in the loop
 begin()
 THEIRS = dict(act="visits", norm="none", visit_all="false", unvisited="zero", plus_one="true", resample="child")
 OURS = dict(act="q", norm="tree", visit_all="true", unvisited="node", plus_one="false", resample="depth")
-def fall(label, search, env="", moa="", steps=50000):
+def fall(label, search, env="", passes=6, steps=50000):
     s14 = ", ".join(f"{k}: {v}" for k, v in (dict(trees=4, sims=24) | search).items())
     text = (f"game: {{name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}}\\nactor: {{hidden: [64, 64]}}\\nppo: {{gamma: 0.99, lambda: 1, lr: 0.001, epochs: 2, reward_scale: 0.2}}\\n"
-            f"mind: hop\\ngoals: {{kind: hand}}\\nleaf: {{kind: net}}\\nsearch: {{{s14}}}\\nmoa: {{hidden: [64, 64], lr: 0.001, passes: 6{moa}}}\\n"
+            f"mind: hop\\ngoals: {{kind: hand}}\\nleaf: {{kind: net}}\\nsearch: {{{s14}}}\\nmoa: {{hidden: [64, 64], lr: 0.001, passes: {passes}}}\\n"
             f"train: {{envs: 32, window: 40, steps: {n(steps, 2500)}, save: 1000000}}\\neval: {{episodes: {n(200, 4)}}}\\n")
     for s in SEEDS:
         train(f"14-{label}-{s}", "", "14", label, f"{label}-{s}.yaml", [], s, f"printf '{text}' > {label}-{s}.yaml &&", csvs("14", label, s, "return/mean|moa/top1|search/(entropy|value_loss)"))
         out[-1] = errs(out[-1], env)
-SLIP = {"label": dict(env="SLIP_LABEL=cut"), "dead": dict(env="SLIP_DEAD=1"), "emptied": dict(env="SLIP_EMPTIED=10"), "one": dict(env="SLIP_ONE=1"), "stale": dict(moa=", passes: 0")}
+SLIP = {"label": dict(env="SLIP_LABEL=cut"), "dead": dict(env="SLIP_DEAD=1"), "emptied": dict(env="SLIP_EMPTIED=10"), "one": dict(env="SLIP_ONE=1"), "stale": dict(passes=0)}
 fall("theirs", THEIRS)
 fall("ours", OURS)
 for k in THEIRS: fall(f"theirs-{k}", dict(THEIRS, **{k: OURS[k]}))
 fall("theirs-long", THEIRS, steps=150000)
 for k, more in (("two", ()), ("three", ("unvisited",)), ("four", ("unvisited", "norm"))): fall(f"ours-{k}", dict(OURS, **{x: THEIRS[x] for x in ("act", "visit_all") + more}))
 fall("theirs-c3", dict(THEIRS, c=3))
-fall("theirs-c3-visit_all", dict(THEIRS, c=3, visit_all="true"))
+for k in THEIRS: fall(f"theirs-c3-{k}", dict(THEIRS, c=3, **{k: OURS[k]}))
 fall("theirs-c3-sims100", dict(THEIRS, c=3, sims=100))
 fall("theirs-softmax", dict(THEIRS, act="softmax", beta=2))
 for k, v in SLIP.items(): fall(f"theirs-{k}", THEIRS, **v)
@@ -317,8 +329,10 @@ def rec(share, windows=20): return [f"train.recorded.windows={windows}", "train.
 PLAY = {"play": [], "records": rec(1), "quarter": rec(.25), "half": rec(.5), "most": rec(.75), "nine": rec(.9), "one": rec(.5, 1), "slow": ["moa.slow=0.9"], "slowhalf": rec(.5) + ["moa.slow=0.9"]}
 STACK = {k: PLAY[k] for k in ("play", "half", "most", "nine", "records")}
 STACK["frozengoals"] = rec(.75) + ["goals.cvae_passes=0"]
+def kinds(share, who): return [f"train.recorded.who=[{who}]" if x.startswith("train.recorded.who") else x for x in rec(share)]
+STACK |= {"even": kinds(.75, "ns,nh,nh"), "more": kinds(.75, "ns,nh,nh,nh"), "evennine": kinds(.9, "ns,nh,nh"), "evenslow": kinds(.75, "ns,nh,nh") + ["moa.slow=0.9"]}  # even: as many rows of hare hunters as of all others
 for v, sets in [(k, x + ["imagine.on=false"]) for k, x in PLAY.items()] + [("stack-" + k, x) for k, x in STACK.items()]:
-    for s in SEEDS:
+    for s in SEEDS + ([] if TINY or v not in ("stack-even", "stack-more", "stack-evennine", "stack-evenslow") else [101, 102, 103]):  # tried on 101 to 103
         train(f"15-{v}-{s}", "15-prep", "15", v, "spec.yaml --set models.vae=$R/15/vae --set models.cvae=$R/15/cvae", sets + [f"train.steps={n(100000, 6000)}", "train.save=1000000", f"eval.episodes={n(300, 4)}"], s,
               post=csvs("15", v, s, "return/mean|moa/top1|moa/strangers/.*"))
 ctx = ["game.stags=2", f"prepare.lives.rows={n(150000, 4000)}", f"prepare.reader.epochs={n(5, 1)}", f"prepare.some.rows={n(10000, 2000)}", f"prepare.wander.rows={n(10000, 2000)}", "train.envs=64",
@@ -384,14 +398,43 @@ def switch(at): return f"train.switch=[{{at: {at}, agent: 0, to: learn}}]"
 for s in SEEDS:
     for v, sets in (("apart", []), ("shared", ["train.brains=[0,0,0,0]"]), ("stack-bot", [bot]), ("stack-switch", [bot, switch(n(33000, 2000))])):
         train(f"19-{v}-{s}", "15-prep", "19", v, "../15/spec.yaml " + MODELS19, T19 + sets, s, post=csvs("19", v, s, "return"))
-    for v, sets in (("hop-start", []), ("hop-switch", [bot, switch(n(30000, 1300))])):
-        train(f"19-{v}-{s}", "", "19", v, "hop-4x4", [f"train.steps={n(40000, 2600)}", "train.standins.share=0", "train.strangers.every=0", f"eval.episodes={n(500, 10)}"] + sets, s, post=csvs("19", v, s, "return"))
+    for v, sets in (("hop-start", []), ("hop-switch", [bot, switch(n(35000, 1300))])):
+        train(f"19-{v}-{s}", "", "19", v, "hop-4x4", [f"train.steps={n(60000, 2600)}", "train.standins.share=0", "train.strangers.every=0", f"eval.episodes={n(500, 10)}"] + sets, s, post=csvs("19", v, s, "return"))
+    for v, sets in (("plus-start", []), ("plus-switch", [bot, switch(n(300000, 10000))])):
+        train(f"19-{v}-{s}", "" if (v, s) == ("plus-start", 1) else "19-plus-start-1", "19", v, "hop+main", ["follow=[]", "train.brains=[]", f"train.steps={n(900000, 30000)}", f"eval.episodes={n(100, 4)}"] + n([], SMALL) + sets, s,
+              "" if (v, s) == ("plus-start", 1) else link(v, s, "19/runs-plus-start-1"), csvs("19", v, s, "return"))
     text = "base: ../15/spec.yaml\\nminds: {plain: {agents: [2], mind: ppo}}\\n"
     train(f"19-mixed-{s}", "15-prep", "19", "mixed", f"mixed-{s}.yaml", T19 + ["train.team=[learn,learn,learn,ns]"], s, f"printf '{text}' > mixed-{s}.yaml &&", csvs("19", "mixed", s, "return"))
     out[-1] = (out[-1][0], out[-1][1], out[-1][2].replace(f"mixed-{s}.yaml --seeds", f"mixed-{s}.yaml {MODELS19} --seeds"))
 end("19")
 
-ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "10-view", "14", "15", "16", "17", "18", "19"] + [q for q in P if q.startswith("06-games-")]
+# 13, goals and types: hop+main's sizes, every stage with the seed. z: read by the own network and the search; search: by the search alone;
+# few: z from lives among four known types; types: the same, told which types there are. Blind: a model of others that reads nothing, in play.
+begin()
+FEW = "prepare.lives.among=[ns,nh,random,deadline]"
+for s in SEEDS:
+    each = ["follow=[]", f"eval.episodes={n(300, 4)}", f"train.steps={n(2000000, 20000)}"] + n([], SMALL) + [f"prepare.{x}.seed={s}{y}" for x, y in (("lives", 7), ("some", 8), ("wander", 8), ("reader", ""), ("world", ""))]
+    for v, sets, frm in (("z", [], None), ("search", ["goals.read=false"], "z"), ("few", [FEW], None), ("types", [FEW, "prepare.reader.model.untyped=false"], "few")):
+        train(f"13-goals-{v}-{s}", f"13-goals-{frm}-{s}" if frm else "", "13goals", v, "hop+main", each + sets, s, link(v, s, f"13goals/runs-{frm}-{s}") if frm else "")
+    job(f"13-goals-blind-{s}", f"13-goals-z-{s}", f"cd 13goals && \"$BIN\" pretrain sequence --data runs-z-{s}/stages/lives-* --history none --set model.width=4 --set model.untyped=true --set model.head.distances=false --set epochs={n(4, 1)} --seed {s} --out blind-{s} --json > blind-{s}.json 2> blind-{s}.err")
+    score = lambda vs, out, env="": f"cd 13goals && {env} \"$BIN\" strangers score {' '.join(f'runs-{v}-{s}/hop+main-001/seed-{s}' for v in vs)} --strangers test@1 --some {n(15, 2)} --lives 1 --set game.stags=2 --seeds {s} --workers 1 --json > {out}-{s}.json 2> {out}-{s}.err"
+    job(f"13-goals-score-blind-{s}", f"13-goals-z-{s} 13-goals-search-{s} 13-goals-blind-{s}", score(("z", "search"), "score-blind", "SLIP_BLIND=$PWD/blind-" + str(s)))
+    job(f"13-goals-score-{s}", f"13-goals-z-{s} 13-goals-search-{s}", score(("z", "search"), "score"))
+    job(f"13-goals-score-types-{s}", f"13-goals-few-{s} 13-goals-types-{s}", score(("few", "types"), "score-types"))
+end("13-goals")
+
+# 25: OMG (examples/baselines' program) at its whole length, and allies of equal strength
+begin()
+K25 = [f"train.steps={n(400000, 6000)}", f"train.save={n(400000, 6000)}", f"eval.episodes={n(500, 4)}"]
+for s in SEEDS:
+    for v, preset, sets in (("omg", "omg-4x4", []), ("omg-noread", "omg-4x4", ["goals.read=false"]), ("omg-conservative", "omg-4x4", ["goals.selector=conservative"]), ("ppo", "ppo-4x4", [STAGS])):
+        first = v == "ppo" or (v, s) == ("omg", 1)
+        train(f"25-{v}-{s}", "" if first else "25-omg-1", "25", v, preset, K25 + sets, s, "" if first else link(v, s, "25/runs-omg-1"))
+    train(f"25-equal-{s}", "", "25", "equal", "hop-4x4", [f"eval.episodes={n(100, 4)}"] + n([], ["train.steps=2600"]), s)
+    job(f"25-allies-{s}", f"25-equal-{s}", f"cd 25 && \"$BIN\" collect --agents runs-equal-{s}/hop-4x4-001/seed-{s} --rows {n(10000, 500)} --seed {s} --out equal-data-{s} > equal-data-{s}.txt 2>&1 && \"$BIN\" allies equal-data-{s} > allies-{s}.txt 2>&1")
+end("25")
+
+ORDER = ["hop", "01", "03", "03-play", "09", "07", "02", "05", "10-4x4", "04", "08", "12", "06", "11-4h1s", "11-few", "10-8x8", "11-4h2s", "11-snowdrift", "10-fade", "10-view", "14", "15", "16", "17", "18", "19", "04-plus", "13-goals", "25"] + [q for q in P if q.startswith("06-games-")]
 NEEDS = {"16": ["15"], "19": ["15"], "03": ["hop"], "06": ["hop"], "08": ["hop"], "09": ["hop"], "07": ["hop", "09"], "11-few": ["11-4h1s"]}
 chosen = [q for q in ORDER if not which or any(q == w or q.startswith(w + "-") for w in which)]
 for q in list(chosen): chosen += [x for x in NEEDS.get(q, []) if x not in chosen]

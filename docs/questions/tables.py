@@ -167,6 +167,23 @@ def q04():
         x = {s: at[a][s] for s in at[a] if at[a][s]}; y = {s: at[b][s] for s in at[b] if at[b][s]}
         if len(set(x) & set(y)) > 1: diff(f"{a} - {b}, steps to 4.5", x, y, 0)
 
+def q04plus():
+    """Reuse on hop+: its reader of 250,000 rows or of 5,000, the action's head frozen or learning on in play."""
+    T = {"plus-fresh": "fresh, frozen", "plus-fresh-learning": "fresh, learning on", "plus-frozen": "pretrained, frozen", "plus-learning": "pretrained, learning on"}
+    head("reader", "first fifth of the run", "last fifth", "final, drawn", "every seed", "3 ns", "ns + 2 nh", "3 nh", "in play, top-1, last fifth", "processor s")
+    D = {}
+    for v, title in T.items():
+        R = {s: r for s in SEEDS if (r := load(f"04/{v}-{s}.json"))}
+        if not R: continue
+        w = {s: [x for _, _, x in r] for s, r in small("04", v, "return/mean").items()}
+        A = {s: [x["normalised"] for x in t["table"]] for s in SEEDS if (t := load(f"04/adapt-{v}-{s}.json"))}
+        top = [mean(x for _, _, x in r[-len(r) // 5:]) for r in small("04", v, "moa/top1").values()]
+        D[v] = {"first fifth": {s: mean(x[:len(x) // 5]) for s, x in w.items()}, "final": {s: r["mean"] for s, r in R.items()}, "mean of the trios": {s: mean(x) for s, x in A.items()}}
+        row(title, pm(vals(D[v]["first fifth"]), 2), pm([mean(x[-len(x) // 5:]) for x in w.values()], 2), pm(vals(D[v]["final"])), every(vals(D[v]["final"])), *(pm([x[i] for x in A.values()]) for i in range(3)), pm(top), f"{mean(r['seeds'][0]['cpu_s'] for r in R.values()):.0f}")
+    for a, b in (("plus-frozen", "plus-fresh"), ("plus-learning", "plus-frozen"), ("plus-fresh-learning", "plus-fresh")):
+        for k in D.get(a, {}):
+            if D.get(b, {}).get(k) and D[a][k]: diff(f"{T[a]} - {T[b]}, {k}", D[a][k], D[b][k])
+
 def q05():
     V = ("hop+types", "hop+gumbel", "soft", "eight", "hop+discrete"); R = {}
     T5 = {"hop+types": "16 numbers, `hop+types`", "hop+gumbel": "4 x 4 classes, `hop+gumbel`", "soft": "4 x 4 classes, plans with the probabilities, `goals.spread=0`", "eight": "8 classes, `hop+types` with the VAE of `hop+discrete`", "hop+discrete": "8 classes, beliefs by Bayes' rule, `hop+discrete`"}
@@ -408,6 +425,22 @@ def q13():
         row(f"`{v}`", pm(x), every(x, 3), pm([t["greedy_mean"] for t, _, _ in vals(r)]), *(pm([a[i]["normalised"] for _, a, _ in vals(r)]) for i in range(len(KNOWN))),
             f"{mean(y['cpu_s'] for y in e):.0f}" if e else "-", f"{max(y['peak_memory_bytes'] for y in e) / 2**20:.0f}" if e else "-")
 
+def q13goals():
+    """Goals and types of hop+: strangers that nobody was raised with, the same fifteen for all."""
+    W = {"z, z": ("score", "z", "its network and its search read z (`hop+main`)"), "-, z": ("score", "search", "its search alone (`goals.read=false`)"), "z, -": ("score-blind", "z", "its network alone (`SLIP_BLIND`)"),
+         "-, -": ("score-blind", "search", "neither"), "few": ("score-types", "few", "both, z from lives among `ns`, `nh`, `random` and `deadline`"), "types": ("score-types", "types", "the same, and these types")}
+    head("reads z", "median of the strangers", "every seed", "worst decile", "every seed", "mean", "self-play")
+    D = {}
+    for k, (out, v, title) in W.items():
+        S = {s: (a, [x["normalised"] for x in r["table"] if x["run"] == a["agent"] and x["normalised"] is not None]) for s in SEEDS if (r := load(f"13goals/{out}-{s}.json")) for a in r["strangers_by_agent"] if a["agent"].startswith(f"runs-{v}-")}
+        if not S: continue
+        D[k] = {"median": {s: a["median"] for s, (a, _) in S.items()}, "worst decile": {s: a["worst_decile"] for s, (a, _) in S.items()}, "mean": {s: mean(x) for s, (_, x) in S.items()}}
+        own = [r["mean"] for s in SEEDS if (r := load(f"13goals/{v}-{s}.json"))]
+        row(title, *(c for m in ("median", "worst decile") for c in (pm(vals(D[k][m])), every(vals(D[k][m])))), pm(vals(D[k]["mean"])), pm(own))
+    for a, b in (("z, z", "-, z"), ("z, z", "z, -"), ("z, z", "-, -"), ("-, z", "-, -"), ("z, -", "-, -"), ("z, z", "few"), ("types", "few")):
+        for m in D.get(a, {}):
+            if b in D: diff(f"{a} - {b}, {m}", D[a][m], D[b][m])
+
 def small(q, label, name):
     """By seed: (step, agent, value) of a number in the small csv beside a result."""
     out = {}
@@ -422,7 +455,7 @@ def tenths(x): return [mean(x[i * len(x) // 10:(i + 1) * len(x) // 10] or [x[-1]
 def q14():
     all14 = labels("14")
     head("run", "mean return by tenth of the run", "rise: first tenth to best", "fall: best tenth to last", "final, drawn", "final, greedy", "model of others, top-1, last tenth", "processor s")
-    order = ["theirs", "theirs-long", "theirs-c3", "theirs-c3-visit_all", "theirs-c3-sims100", "theirs-softmax"] + [x for x in all14 if x.startswith("theirs-") and x not in ("theirs-long", "theirs-softmax") and not x.startswith("theirs-c3")] + ["ours"] + [x for x in all14 if x.startswith("ours-")]
+    order = ["theirs", "theirs-long", "theirs-c3"] + [x for x in all14 if x.startswith("theirs-c3-")] + ["theirs-softmax"] + [x for x in all14 if x.startswith("theirs-") and x not in ("theirs-long", "theirs-softmax") and not x.startswith("theirs-c3")] + ["ours"] + [x for x in all14 if x.startswith("ours-")]
     for v in order:
         w = {s: tenths([x for _, _, x in r]) for s, r in small("14", v, "return/mean").items()}
         if not w: continue
@@ -432,15 +465,15 @@ def q14():
     print(); print("Every seed, best tenth to last:", "; ".join(f"{v} " + every([max(t) - t[-1] for t in (tenths([x for _, _, x in r]) for r in small("14", v, "return/mean").values())]) for v in order if small("14", v, "return/mean")))
 
 def q15():
-    order = [x for x in ("play", "quarter", "half", "most", "nine", "records", "one", "slow", "slowhalf") if x in labels("15")] + [x for x in ("stack-play", "stack-half", "stack-most", "stack-nine", "stack-records", "stack-frozengoals") if x in labels("15")]
+    order = [x for x in ("play", "quarter", "half", "most", "nine", "records", "one", "slow", "slowhalf") if x in labels("15")] + [x for x in ("stack-play", "stack-half", "stack-most", "stack-nine", "stack-records", "stack-frozengoals", "stack-even", "stack-more", "stack-evennine", "stack-evenslow") if x in labels("15")] + [x for x in ("context-frozen", "context-play", "context-standins") if x in labels("15")]
     last = lambda v, name: {s: mean(x for t, _, x in r if t == max(y[0] for y in r)) for s, r in small("15", v, name).items()}
     head("learns from", "held-out top-1, all", "of records alone", "`ns`", "`nh`", "every seed", "in play, last fifth", "return", "processor s")
     for v in order:
-        a, ref = last(v, "moa/strangers/all/top1"), last("stack-records" if v.startswith("stack") else "records", "moa/strangers/all/top1")
+        a, ref = last(v, "moa/strangers/all/top1"), last("stack-records" if v.startswith("stack") else "context-frozen" if v.startswith("context") else "records", "moa/strangers/all/top1")
         own = {s: mean(x for _, _, x in r[-len(r) // 5:]) for s, r in small("15", v, "moa/top1").items()}
         R = [load(f"15/{v}-{s}.json") for s in a]
         row(v, pm(vals(a)), pm([a[s] / ref[s] for s in a if s in ref]), pm(vals(last(v, "moa/strangers/ns/top1"))), pm(vals(last(v, "moa/strangers/nh/top1"))), every(vals(a), 3), pm(vals(own)), pm([r["mean"] for r in R], 2), f"{mean(r['seeds'][0]['cpu_s'] for r in R):.0f}")
-    print(); print("The Bayes observer of one episode has", ", ".join(f"{k} {num(mean(vals(last('play', f'moa/strangers/{k}/limit'))), 3)}" for k in ("all", "ns", "nh")) + ".")
+    print(); print("The Bayes observer of one episode has", ", ".join(f"{k} {num(mean(vals(last(order[0], f'moa/strangers/{k}/limit'))), 3)}" for k in ("all", "ns", "nh")) + ".")
 
 def q16():
     head("rung", "cause", "agents 0 to 3, mean return", "agent 0 - agent 3", "seeds in full order", "processor s")
@@ -479,14 +512,33 @@ def q18():
         row(title, pm(d, 3), pm(it, 0), share("collect", None), share("collect/search", None), share("collect/search/select", "collect/search"), share("collect/search/others", "collect/search"), share("collect/search/leaf", "collect/search"), share("learn", None), pm([b["memory_mib"] for b in B], 0), f"{mean(d) / base:.0f}")
 
 def q19():
-    T19 = {"apart": "four networks", "shared": "one network", "stack-bot": "agent 0 is `ns`", "stack-switch": "agent 0 is `ns`, then learns", "mixed": "0 and 1 with models, 2 PPO, 3 `ns`", "hop-start": "HOP from the start", "hop-switch": "HOP, agent 0 first `ns`"}
+    T19 = {"apart": "four networks", "shared": "one network", "stack-bot": "agent 0 is `ns`", "stack-switch": "agent 0 is `ns`, then learns", "mixed": "0 and 1 with models, 2 PPO, 3 `ns`", "hop-start": "HOP from the start", "hop-switch": "HOP, agent 0 first `ns`", "plus-start": "HOP+, four networks", "plus-switch": "HOP+, agent 0 first `ns`"}
     head("", "mean return", "every seed", "agents 0 to 3", "processor s")
     for v, title in T19.items():
         R = [r for s in SEEDS if (r := load(f"19/{v}-{s}.json"))]
         if R: row(title, pm([r["mean"] for r in R]), every([r["mean"] for r in R]), ", ".join(pm([r["seeds"][0]["agents"][i] for r in R], 2) for i in range(4)), f"{mean(r['seeds'][0]['cpu_s'] for r in R):.0f}")
     by = lambda v, i=None: {s: r["mean"] if i is None else r["seeds"][0]["agents"][i] for s in SEEDS if (r := load(f"19/{v}-{s}.json"))}
-    for name, a, b in (("one network - four", by("shared"), by("apart")), ("agent 0 after the switch - from the start", by("stack-switch", 0), by("apart", 0)), ("HOP: agent 0 after the switch - from the start", by("hop-switch", 0), by("hop-start", 0))):
+    for name, a, b in (("one network - four", by("shared"), by("apart")), ("agent 0 after the switch - from the start", by("stack-switch", 0), by("apart", 0)), ("HOP: agent 0 after the switch - from the start", by("hop-switch", 0), by("hop-start", 0)), ("HOP+: agent 0 after the switch - from the start", by("plus-switch", 0), by("plus-start", 0))):
         if a and b: diff(name, a, b)
+
+def q25():
+    head("agents, 400,000 steps", "mean return", "every seed", "likeliest action", "processor s")
+    R = {v: {s: r for s in SEEDS if (r := load(f"25/{v}-{s}.json"))} for v in ("omg", "omg-noread", "omg-conservative", "ppo")}
+    for v, title in (("omg", "OMG, optimistic"), ("omg-conservative", "OMG, conservative"), ("omg-noread", "OMG that reads no subgoals"), ("ppo", "PPO")):
+        if R[v]: row(title, pm([r["mean"] for r in R[v].values()]), every([r["mean"] for r in R[v].values()], 3), every([r["greedy_mean"] for r in R[v].values()]), f"{mean(r['seeds'][0]['cpu_s'] for r in R[v].values()):.0f}")
+    for v in ("omg-noread", "omg-conservative", "ppo"):
+        if R[v] and R["omg"]: diff(f"OMG - {v}", {s: r["mean"] for s, r in R["omg"].items()}, {s: r["mean"] for s, r in R[v].items()})
+    A = {}
+    for s in SEEDS:
+        try:
+            with open(os.path.join(root, f"25/allies-{s}.txt")) as f: A[s] = json.loads(f.read().splitlines()[-1])
+        except (OSError, ValueError, IndexError): pass
+    if not A: return
+    head("equal strengths", "crews of 2, 3, 4", "takes part", "pairs together", "earned", "mean return of the agents")
+    share = lambda a, i, j: a["together"][i][j] / a["stags"]
+    own = [r["mean"] for s in SEEDS if (r := load(f"25/equal-{s}.json"))]
+    row("1, 1, 1, 1", ", ".join(pm([a["crews"].get(k, 0) / a["stags"] for a in A.values()]) for k in "234"), ", ".join(pm([share(a, i, i) for a in A.values()], 2) for i in range(4)),
+        ", ".join(pm([share(a, i, j) for a in A.values()], 2) for i in range(4) for j in range(i + 1, 4)), ", ".join(pm([a["earned"][i] for a in A.values()], 2) for i in range(4)), pm(own))
 
 def page(text):
     """What a question prints as Markdown: every table whole, what is said beside it as lines below it."""
@@ -514,8 +566,8 @@ def builds(folders):
     return "; ".join(sorted(found)) or "not recorded"
 
 # Which tables make a question's page, and which folders hold its runs.
-PAGES = {"01": (["01"], ["01"]), "02": (["02"], ["02"]), "03": (["03", "03play"], ["03", "play"]), "04": (["04"], ["04"]), "05": (["05"], ["05"]), "06": (["06", "06games"], ["06", "hop"]),
-         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade", "10view"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13"], ["13"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18", "19")}
+PAGES = {"01": (["01"], ["01"]), "02": (["02"], ["02"]), "03": (["03", "03play"], ["03", "play"]), "04": (["04", "04plus"], ["04"]), "05": (["05"], ["05"]), "06": (["06", "06games"], ["06", "hop"]),
+         "07": (["07"], ["07"]), "08": (["08"], ["08", "hop"]), "09": (["09"], ["09", "hop"]), "10": (["10", "10fade", "10view"], ["10"]), "11": (["11", "11snow"], ["11"]), "12": (["12"], ["12"]), "13": (["13", "13goals"], ["13", "13goals"])} | {q: ([q], [q]) for q in ("14", "15", "16", "17", "18", "19", "25")}
 
 def write(q):
     tables, folders = PAGES[q]
