@@ -35,6 +35,9 @@ func (t *teams) deal(d *dealing, n int) {
 	}
 	u := r.Float64()
 	if t.dealt[n] = u < t.share+t.alike && len(learners) > 1; !t.dealt[n] {
+		for _, a := range learners { // who is told of the episode reads no choice of the one before
+			d.choice[a][n] = own
+		}
 		return
 	}
 	order := make([]int, len(learners))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/spec/spectest"
@@ -151,5 +153,39 @@ func TestWorkersAndStopsChangeNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spectest.Promises(t, spectest.With(t, spectest.Small(more), "train.steps=4000"), 4)
 		})
+	}
+}
+
+// Who is told reads whether a stand-in plays from the first step of the episode on, from whichever place, also where
+// it is only asked what it expects.
+func TestLearnersAreToldOfStandins(t *testing.T) {
+	text := spectest.With(t, "base: icl", "train.envs=8", "train.window=60", "train.steps=2400", "train.standins.told=true")
+	seen := [2]int{}
+	_, err := spectest.Try(t, text, 1, 3, func(p *train.Parts) {
+		p.Watch = func(ro *batch.Rollout, _ bool) {
+			for a := range agent.ID(2) {
+				for n := range ro.Envs {
+					for i := range ro.Steps {
+						if !ro.Alive[ro.Slot(a, i, n)] || !ro.Own[ro.Step(a, i, n)] {
+							continue
+						}
+						met := 0
+						if !ro.Own[ro.Step(1-a, i, n)] {
+							met = 1
+						}
+						seen[met]++
+						if told := ro.GoalAt(ro.Slot(a, i, n)); len(told) != 1 || told[0] != float32(met) {
+							t.Fatalf("agent %d is told %v at step %d of env %d, where %d stand-ins play", a, told, i, n, met)
+						}
+					}
+				}
+			}
+		}
+	})
+	if err != nil || seen[0] == 0 || seen[1] == 0 {
+		t.Errorf("%d steps with each other and %d with stand-ins, %v", seen[0], seen[1], err)
+	}
+	for _, wrong := range []string{"mind=lola", "train.standins.share=0.1", "imagine.on=true"} {
+		spectest.Refused(t, "standins.told", "base: icl", "train.standins.told=true", wrong)
 	}
 }

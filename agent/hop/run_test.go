@@ -390,3 +390,17 @@ func TestFrozenNetworksPlayAmongPlanners(t *testing.T) {
 	text := spectest.With(t, spectest.Planner, "train.standins.share=0.5", "train.standins.teams=0", "train.standins.who=['"+who+"']")
 	spectest.Play(t, text, 3, 1)
 }
+
+// What co-players do is learnt from episodes that end at a limit which nobody sees too, and not from those that a
+// window cuts.
+func TestOthersAreLearntUpToAHiddenLimit(t *testing.T) {
+	for rounds, want := range map[string]float64{"game.rounds=10": 40, "game.rounds=12": 0} {
+		text := spectest.With(t, "base: hop-ipd", rounds, "game.hidden=true", "train.envs=4", "train.window=11", "train.steps=40",
+			"train.warm.windows=0", "train.standins.share=0", "search.trees=1", "search.sims=4")
+		rows := spectest.Play(t, text, 1, 1).Seen[0].Rows
+		at := slices.IndexFunc(rows, func(r runlog.Row) bool { return r.Name == "buffer/others" })
+		if at < 0 || rows[at].Value != want {
+			t.Errorf("%s in a window of 11: the model of others has %+v to learn from, want %v rows", rounds, rows[max(at, 0)], want)
+		}
+	}
+}

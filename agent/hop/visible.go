@@ -135,8 +135,8 @@ func (s *visible) episodes(ro *batch.Rollout, cut bool) (list []trajectory) {
 				for end < ro.Steps && ro.Alive[ro.Slot(a, end, n)] && ro.End[ro.Step(a, end, n)] == batch.Going {
 					end++
 				}
-				if !cut && (end == ro.Steps || ro.End[ro.Step(a, end, n)] != batch.Exited) {
-					break // the window ends first
+				if !cut && (end == ro.Steps || ro.Alive[ro.Slot(a, end+1, n)]) {
+					break // the window ends first: at a limit, seen or not, nobody is left
 				}
 				list = s.runs(list, ro, trajectory{j, a, n, t, min(end, ro.Steps-1) + 1})
 			}

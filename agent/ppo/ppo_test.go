@@ -1,9 +1,11 @@
 package ppo_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hop-marl/hop/agent/learner"
@@ -389,10 +391,17 @@ func TestFrozenLSTMPlaysAndRemembers(t *testing.T) {
 // fewer copies and steps, keep what every run promises: equal bytes for any number of workers, and when they are
 // stopped and resumed.
 func TestSelfishPresetsKeepTheirPromises(t *testing.T) {
-	for _, preset := range []string{"aa-ipd", "aa-coin", "icl"} {
-		t.Run(preset, func(t *testing.T) {
-			text := spectest.With(t, "base: "+preset, "train.envs=8", "train.window=51", "train.steps=2040", "train.save=816")
-			spectest.Promises(t, text, 3)
+	for name, sets := range map[string][]string{"aa-ipd": nil, "aa-coin": nil, "icl": nil, "icl told": {"train.standins.told=true"}} {
+		t.Run(name, func(t *testing.T) {
+			preset, _, _ := strings.Cut(name, " ")
+			sets = append([]string{"train.envs=8", "train.window=51", "train.steps=2040", "train.save=816"}, sets...)
+			text := spectest.With(t, "base: "+preset, sets...)
+			want := spectest.Promises(t, text, 3)
+			for _, workers := range []int{2, 7} {
+				if !bytes.Equal(spectest.Play(t, text, 3, workers).Last(t), want) {
+					t.Errorf("one and %d workers end in different checkpoints", workers)
+				}
+			}
 		})
 	}
 }

@@ -49,13 +49,8 @@ func (b *Brain) LiveThroughTrials(episodes int) { b.trial = episodes }
 // Trial returns how many episodes a trial has; 0: episodes are all there is.
 func (b *Brain) Trial() int { return b.trial }
 
-// GoalLen returns how many numbers its players write beside the observation.
-func (b *Brain) GoalLen() int {
-	if b.trial == 0 {
-		return 0
-	}
-	return b.Model.Extra
-}
+// GoalLen returns how many numbers its network reads beside the observation.
+func (b *Brain) GoalLen() int { return b.Model.Extra }
 
 // begins reports whether a trial begins for the agent with env n's running episode:
 // as often as trials are long or, for agents that do not learn and whose co-players

@@ -203,8 +203,8 @@ func (g *Goals) Open(obs []float32) bool {
 }
 
 // Steps returns the co-players' steps of a window that can be labelled, without
-// their goals: of episodes that began in the window and in which the co-player left
-// by the rules; with hand-made goals, of all that began in it, up to the last goal.
+// their goals: of episodes that began in the window and in which the co-player left or
+// that were over; with hand-made goals, of all that began in it, up to the last goal.
 // paths are where one ends and the next begins.
 func (g *Goals) Steps(ro *batch.Rollout) (list []Label, paths []int) {
 	for j, a := range g.Others {
@@ -217,7 +217,7 @@ func (g *Goals) Steps(ro *batch.Rollout) (list []Label, paths []int) {
 				for s := t; s < ro.Steps && ro.Alive[ro.Slot(a, s, n)]; s++ {
 					length++
 					step := ro.Step(a, s, n)
-					if g.Kind == "hand" && ro.Reached[step] != game.NoGoal || g.Kind != "hand" && ro.End[step] == batch.Exited {
+					if g.Kind == "hand" && ro.Reached[step] != game.NoGoal || g.Kind != "hand" && !ro.Alive[ro.Slot(a, s+1, n)] {
 						last = s
 					}
 					if ro.End[step] != batch.Going {

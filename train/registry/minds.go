@@ -94,7 +94,11 @@ func reading(m spec.Making, extra int) ([]*ppo.Brain, error) {
 }
 
 func makePPO(_ struct{}, m spec.Making) ([]learner.Mind, error) {
-	list, err := brains(m)
+	told := 0
+	if m.Told {
+		told = 1
+	}
+	list, err := reading(m, told)
 	var minds []learner.Mind
 	for _, b := range list {
 		minds = append(minds, b)
