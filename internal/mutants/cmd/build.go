@@ -37,7 +37,8 @@ func (l *bench) build(ctx context.Context, name string, r *mutants.Record) (stri
 		}
 		dir := bin + ".parts"
 		defer os.RemoveAll(dir)
-		was, patched, overlay := filepath.Join(l.root, filepath.FromSlash(r.File)), filepath.Join(dir, path.Base(r.File)), filepath.Join(dir, "overlay.json")
+		was, patched := filepath.Join(l.root, filepath.FromSlash(r.File)), filepath.Join(dir, path.Base(r.File))
+		overlay := filepath.Join(dir, "overlay.json")
 		b, err := json.Marshal(map[string]any{"Replace": map[string]string{was: patched}})
 		err = errors.Join(err, os.MkdirAll(dir, 0o755), os.WriteFile(patched, text, 0o644), os.WriteFile(overlay, b, 0o644))
 		if err != nil {
@@ -92,7 +93,8 @@ func (l *bench) parts(ctx context.Context) (list []part, err error) {
 // others see of the package has changed.
 func (l *bench) relink(ctx context.Context, bin, dir, file string) error {
 	config, object := filepath.Join(dir, "packages"), filepath.Join(dir, "package.a")
-	compile, err := []string{"tool", "compile", "-lang=go1.26", "-complete", "-pack", "-importcfg", config, "-o", object}, errors.New("it has more than Go files")
+	compile := []string{"tool", "compile", "-lang=go1.26", "-complete", "-pack", "-importcfg", config, "-o", object}
+	err := errors.New("it has more than Go files")
 	var before, after strings.Builder
 	main := ""
 	for _, p := range l.linked {
