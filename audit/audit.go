@@ -85,6 +85,9 @@ func small(s spec.Spec) spec.Spec {
 		}
 	}
 	given := s.Train.Envs
+	if s.Actor.LSTM > 0 {
+		most = min(most, 8) // each of their steps takes all before it
+	}
 	s.Train.Envs = min(given, most)
 	s.Train.Window = min(s.Train.Window, 64)
 	s.Train.Stages, s.Train.Switch = nil, nil

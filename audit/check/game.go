@@ -29,6 +29,7 @@ func Game(g game.Game, key rng.Key, episodes int) []check.Finding {
 			Says: "The game does not claim that its seats are alike, so they are not compared.",
 		})
 	}
+	episodes = min(episodes, max(40, 200_000/spec.Horizon)) // long ones say more each
 	bots := []string{"random"}
 	for _, b := range g.Bots() {
 		if len(bots) < 3 && b.Name != "random" {

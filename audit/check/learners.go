@@ -10,7 +10,30 @@ import (
 )
 
 // recorded is what was recorded of a run, to be asked.
-type recorded struct{ *record.Learners }
+type recorded struct {
+	*record.Learners
+	first string // the first number that a question finds wrong
+}
+
+// learnt notes where a batch is wrong, if nothing was before: in a column, at a row.
+func (r *recorded) learnt(bad bool, b *record.Batch, column string, i int) bool {
+	if bad && r.first == "" {
+		k := slices.IndexFunc(r.Batches, func(c record.Batch) bool { return len(c.Row) > 0 && &c.Row[0] == &b.Row[0] })
+		r.first = fmt.Sprintf("%s[%d] of batch %d, that of %s after %d steps of play", column, i, k, r.whose(b), b.At)
+		if row := b.Row[i]; row >= 0 {
+			r.first += fmt.Sprintf(", of what %s did at step %d", r.Agents[row%r.Count], row/r.Count)
+		}
+	}
+	return bad
+}
+
+// played notes where what was recorded of playing is wrong, if nothing was before.
+func (r *recorded) played(bad bool, column string, row int) bool {
+	if bad && r.first == "" {
+		r.first = fmt.Sprintf("%s of %s at step %d of play", column, r.Agents[row%r.Count], row/r.Count)
+	}
+	return bad
+}
 
 // rowCount counts rows by agent, and those of them that are wrong.
 type rowCount struct {

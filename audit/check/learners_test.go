@@ -1159,6 +1159,39 @@ func TestFaultsOfLearnersAreFound(t *testing.T) {
 }
 
 // What is wrong with the arrays is said all at once, by name.
+// An accusation says where it is seen first: the array, the row of the batch, whose it is and of which step of play.
+func TestTheFirstWrongNumberIsNamed(t *testing.T) {
+	for column, name := range map[string]string{"rewards": "learnt rewards", "actions": "learnt actions", "returns": "returns",
+		"advantages": "advantages", "logprobs": "old log-probabilities"} {
+		m := made(t, 3, 60)
+		l := &m.learn[1]
+		x := slices.Clone(l.cols[column])
+		for i := 5; i < len(x); i++ {
+			x[i] += 2
+		}
+		l.cols[column] = x
+		r, err := asked(t, m.arrays(t))
+		must(t, err)
+		at := 5
+		if column == "advantages" {
+			at = 4 // whose advantage does not follow from the next one any more
+		}
+		row := int(l.row[at])
+		want := fmt.Sprintf("first in %s[%d] of batch 1, that of %s after %d steps of play, of what %s did at step %d", column, at,
+			m.names[l.who], l.at, m.names[row%3], row/3)
+		for _, f := range r.Findings {
+			if f.Check == name && !strings.HasSuffix(f.Next, want) {
+				t.Errorf("%s is %s: %q, want %q", name, f.Status, f.Next, want)
+			} else if f.Check == name {
+				name = ""
+			}
+		}
+		if name != "" {
+			t.Errorf("nothing asks %q", name)
+		}
+	}
+}
+
 func TestMalformedRecordingsAreRefused(t *testing.T) {
 	change := func(name string, with any, shape ...int) func([]npz.Array) []npz.Array {
 		return func(list []npz.Array) []npz.Array {

@@ -198,6 +198,7 @@ func (a *advantageCount) take(l link) {
 		}
 		a.bad[kind]++
 		a.who[l.row%a.Count]++
+		a.learnt(true, l.b, "advantages", l.i)
 		a.worst = max(a.worst, math.Abs(got-want))
 		return true
 	}
@@ -335,7 +336,8 @@ func (r *recorded) returns(f *check.Finding) {
 		}
 		most := tolerance(off, sd)
 		for i, x := range off {
-			c.add(b.Agents[0], !(x <= max(most, digits*(math.Abs(adv[i])+math.Abs(val[i])+math.Abs(ret[i])))))
+			bad := !(x <= max(most, digits*(math.Abs(adv[i])+math.Abs(val[i])+math.Abs(ret[i]))))
+			c.add(b.Agents[0], r.learnt(bad, b, "returns", i))
 		}
 	}
 	_, share := c.counted(f, "Returns are advantages and values together, in %d rows.", "returns that are something else")

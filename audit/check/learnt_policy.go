@@ -65,7 +65,7 @@ func (r *recorded) softmax(f *check.Finding) {
 			return slices.ContainsFunc([][]bool{nil, r.legal(row), support}, func(mask []bool) bool { return nearTo(p, distribution(x, mask)) })
 		}
 		bad := done && !nearTo(p, reference.Wide(x)) || !done && !softened(x)
-		if c.add(row%r.Count, bad); !bad {
+		if c.add(row%r.Count, r.played(bad, "probs", row)); !bad {
 			continue
 		}
 		if !done { // what one softmax makes of it
@@ -133,7 +133,7 @@ func (r *recorded) keepsMasks(f *check.Finding) {
 				off += float64(x)
 			}
 		}
-		if c.add(row%r.Count, off > 1e-4); off > 1e-4 {
+		if c.add(row%r.Count, r.played(off > 1e-4, "probs", row)); off > 1e-4 {
 			mass += off
 		}
 	}
@@ -338,7 +338,7 @@ func (r *recorded) oldLogprobs(f *check.Finding) {
 			p, act := r.Probs.At(at), r.Action[row]
 			want := math.Log(float64(p[act]))
 			bad := !(math.Abs(x-want) <= 2e-3*max(1, math.Abs(want)))
-			if asked.add(me, bad); !bad {
+			if asked.add(me, r.learnt(bad, b, "logprobs", i)); !bad {
 				continue
 			}
 			who[me]++
@@ -400,7 +400,7 @@ func (r *recorded) newLogprobs(f *check.Finding) {
 				break
 			}
 			bad := !(math.Abs(x-old[i]) <= 5e-3*max(1, math.Abs(old[i])))
-			if c.add(b.Agents[0], bad); bad {
+			if c.add(b.Agents[0], r.learnt(bad, b, "new_logprobs", i)); bad {
 				far += min(math.Abs(x-old[i]), 20)
 			}
 		}

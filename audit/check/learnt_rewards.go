@@ -325,7 +325,7 @@ func (r *recorded) compare(f *check.Finding, name, good string, skip func(row in
 			return
 		}
 		x, should := b.Col[name][i], vs[0].value(b, i, row)
-		c.add(row%r.Count, !same(x, should))
+		c.add(row%r.Count, r.learnt(!same(x, should), b, name, i))
 		for k, v := range vs[1:] {
 			if y := v.value(b, i, row); !math.IsNaN(y) && !same(y, should) {
 				differs[k+1]++

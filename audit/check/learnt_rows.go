@@ -71,7 +71,7 @@ func (r *recorded) repeats() (c *rowCount, steps int) {
 				twice = !exit && !cut // padding after an exit is another question's
 			}
 			bad += one(twice)
-			c.add(b.Agents[0], twice)
+			c.add(b.Agents[0], r.learnt(twice, b, "obs", i))
 		}
 		if bad > 0 {
 			steps += len(first)
@@ -155,6 +155,7 @@ func (r *recorded) ownRows(f *check.Finding) {
 		}
 		me, t := b.Agents[0], row/k
 		learns[me] = true
+		r.learnt(a != me, b, "obs", i)
 		if count[me*k+a]++; a != me {
 			strange[me]++
 			if slices.Contains(r.Alive[t*k:(t+1)*k], false) {
@@ -258,7 +259,7 @@ func (r *recorded) afterExit(f *check.Finding) {
 			default:
 				seen[row] = true
 			}
-			c.add(b.Agents[0], bad)
+			c.add(b.Agents[0], r.learnt(bad, b, "obs", i))
 		}
 	}
 	total, share := c.counted(f, "Nobody learns from rows after an exit, in %d rows.", "learnt rows after an exit")
@@ -411,8 +412,9 @@ func (r *recorded) wasPlayed(f *check.Finding) {
 	changed := float64(kinds[record.Other]) > unplayed*float64(kinds[record.Other]+kinds[record.Played])
 	c := countRows(r.Agents)
 	for _, b := range r.Batches {
-		for _, kind := range b.Kind {
-			c.add(b.Agents[0], kind == record.Unseen || kind == record.Other && !changed || kind == record.Moved)
+		for i, kind := range b.Kind {
+			bad := kind == record.Unseen || kind == record.Other && !changed || kind == record.Moved
+			c.add(b.Agents[0], r.learnt(bad, &b, "obs", i))
 		}
 	}
 	good := "All of %d learnt rows were played."
@@ -502,7 +504,7 @@ func (r *recorded) once(f *check.Finding) {
 		if !known {
 			first[key] = b.At
 		}
-		c.add(b.Agents[0], known && at != b.At)
+		c.add(b.Agents[0], r.learnt(known && at != b.At, b, "obs", i))
 	})
 	if _, share := c.counted(f, "No row is learnt from again after newer ones were played, in %d rows.",
 		"rows that were learnt from in an earlier update"); share > 0.02 {

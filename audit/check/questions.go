@@ -156,7 +156,7 @@ func Recorded(subject string, ds []*record.Trajectories) (*check.Report, error) 
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &recorded{r})
+		list = append(list, &recorded{Learners: r})
 	}
 	report := &check.Report{Subject: subject}
 	report.Conclude()
@@ -203,15 +203,23 @@ func (q question) answer(list []*recorded) check.Finding {
 		case q.all != nil:
 			s = append(s, r.Trajectories)
 		case len(list) == 1:
-			take("", func(f *check.Finding) { q.each(r, f) })
+			take("", func(f *check.Finding) { q.ask(r, f) })
 		default:
-			take(r.Name, func(f *check.Finding) { q.each(r, f) })
+			take(r.Name, func(f *check.Finding) { q.ask(r, f) })
 		}
 	}
 	if q.all != nil && len(s) == len(list) {
 		take("", func(f *check.Finding) { q.all(s, f) })
 	}
 	return worst
+}
+
+// ask asks one recording, and says of an accusation where it is seen first.
+func (q question) ask(r *recorded, f *check.Finding) {
+	r.first = ""
+	if q.each(r, f); f.Status >= check.Suspect && r.first != "" {
+		f.Next += "; first in " + r.first
+	}
 }
 
 // nothing is what is said where nothing was left that could be asked.

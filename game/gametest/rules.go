@@ -102,7 +102,7 @@ func compareTraces(what string, got, want []view) error {
 // checkDeterminism plays the same episodes twice: on a new state, and on a used
 // one between the steps of a third.
 func checkDeterminism(g game.Game) error {
-	const episodes = 12
+	episodes := max(2, min(12, 10_000/g.Spec().Horizon))
 	want := trace(newTour(g), 0, episodes, func() {})
 	tr, other := newTour(g), newTour(g)
 	tr.begin(episodes + 1)

@@ -2,8 +2,8 @@
 // an honest colleague could make, with the module that an audit ought to name. They
 // say how good hop audit is.
 //
-// To add one, append a record to corpus/MODULE.txt (corpus/blind.txt: forty that were planted blind); records are separated by a line of
-// three dashes:
+// To add one, append a record to corpus/MODULE.txt (corpus/blind.txt: forty that were
+// planted blind); records are separated by a line of three dashes:
 //
 //	name: advantages with the wrong sign
 //	module: ppo
@@ -174,8 +174,8 @@ func Root() (string, error) {
 	return "", err
 }
 
-// Patched returns the record's file with the slip in it. It is an error unless the
-// old lines occur exactly once.
+// Patched returns the record's file with the slip in it, where it can be with as many lines as before. It
+// is an error unless the old lines occur exactly once.
 func (r Record) Patched(root string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(r.File)))
 	if err != nil {
@@ -185,7 +185,8 @@ func (r Record) Patched(root string) ([]byte, error) {
 	if n := strings.Count(text, "\n"+r.Old); n != 1 {
 		return nil, fmt.Errorf("mutants: %s: the old lines occur %d times in %s, want once", r.Name, n, r.File)
 	}
-	return []byte(strings.Replace(text, "\n"+r.Old, "\n"+r.New, 1)[1:]), nil
+	fewer := max(0, strings.Count(r.Old, "\n")-strings.Count(r.New, "\n"))
+	return []byte(strings.Replace(text, "\n"+r.Old, "\n"+r.New+strings.Repeat("\n", fewer), 1)[1:]), nil
 }
 
 // Sum tells records apart that have one name but are not the same slip.

@@ -22,7 +22,6 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/hop-marl/hop/internal/mutants"
@@ -40,20 +39,18 @@ func main() {
 }
 
 func work(ctx context.Context) error {
-	l := lab{reg: registry.New()}
+	l := bench{reg: registry.New()}
 	only := flag.String("only", "", "`regexp` of names: do those alone; with --healthy of presets")
 	healthy := flag.Bool("healthy", false, "audit the program as it is, over presets and seeds")
 	differs := flag.Bool("differs", false, "show that each slip changes what a short run computes")
 	out := flag.String("out", "", "`file` of results, a line of JSON each; what it holds is not done again")
 	must := flag.Bool("must", false, "fail if a slip is not found, or another module is named first")
 	page := flag.String("page", "", "`file` to write the tables into, with the program that was audited")
-	extra := flag.String("hop-args", "", "further `flags` of hop audit")
 	flag.IntVar(&l.jobs, "jobs", max(1, runtime.NumCPU()/4), "how many are done at once")
 	flag.StringVar(&l.seeds, "seeds", "1-3", "seeds of an audit, `FROM-TO`; with --healthy as many audits, from each of them on")
 	flag.DurationVar(&l.timeout, "timeout", 15*time.Minute, "longest time of one audit")
 	flag.StringVar(&l.dir, "work", "", "`folder` for binaries and prepared models, which are kept; default: the user's cache")
 	flag.Parse()
-	l.extra = strings.Fields(*extra)
 	match, err := regexp.Compile(*only)
 	if err != nil {
 		return err
@@ -68,7 +65,7 @@ func work(ctx context.Context) error {
 	if l.held, err = mutants.HeldBack(l.root); err != nil {
 		return err
 	}
-	if err := l.open(ctx, *out, *differs); err != nil {
+	if err := l.open(ctx, *out); err != nil {
 		return err
 	}
 	switch {

@@ -11,24 +11,27 @@ import (
 	"strings"
 
 	"github.com/hop-marl/hop/internal/mutants"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/store/runlog"
 )
 
 // auditAll builds and audits the slips that are not in the file of results yet, and
 // prints the tables of all, or writes them into a page. must: each has to be found, in the
 // right module.
-func (l *lab) auditAll(ctx context.Context, list []mutants.Record, page string, must bool) error {
+func (l *bench) auditAll(ctx context.Context, list []mutants.Record, page string, must bool) error {
 	var rows []result
-	err := l.each(len(list), func(i int) error {
-		r := list[i]
+	work := l.prepared(ctx, list)
+	err := l.each(len(work), func(i int) error {
+		r := work[i]
 		got, err := l.auditOne(ctx, r)
-		if errors.As(err, new(unbuilt)) && ctx.Err() == nil {
-			fmt.Fprintf(os.Stderr, "%s: %v", r.Name, err) // one that went stale keeps the others from nothing
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", r.Name, err) // one that went stale keeps the others from nothing
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
-		fmt.Fprintf(os.Stderr, "%s: %s %s\n", r.Name, got.Verdict, got.Module)
+		fmt.Fprintf(os.Stderr, "%s: %s %s, %.0f s\n", r.Name, got.Verdict, got.Module, got.Seconds)
 		return nil
 	})
 	for _, r := range list {
@@ -40,7 +43,7 @@ func (l *lab) auditAll(ctx context.Context, list []mutants.Record, page string, 
 	if page == "" {
 		fmt.Print(tables(rows))
 	} else {
-		err = errors.Join(err, l.writePage(ctx, page, rows))
+		err = errors.Join(err, l.writePage(page, rows))
 	}
 	for _, r := range rows {
 		if must && !r.Quiet && !r.right() {
@@ -53,13 +56,39 @@ func (l *lab) auditAll(ctx context.Context, list []mutants.Record, page string, 
 	return err
 }
 
-func (l *lab) key(r mutants.Record) string {
-	return strings.Join(append([]string{r.Name, r.Sum(), l.seeds}, l.extra...), " ")
+// prepared begins to make the models that slips need, and returns those slips first that need none.
+func (l *bench) prepared(ctx context.Context, list []mutants.Record) (order []mutants.Record) {
+	begun := map[string]bool{}
+	var wait []mutants.Record
+	for _, r := range list {
+		needs := false
+		for _, preset := range r.Presets {
+			sets := strings.Join(append([]string{preset}, r.Sets...), " ")
+			s, err := l.reg.Load(preset, r.Sets)
+			if err != nil || len(s.Prepare) == 0 {
+				continue
+			}
+			if needs = true; !r.Anew && !begun[sets] && l.done[l.key(r)].Key == "" {
+				begun[sets] = true
+				go l.spec(ctx, preset, r.Sets, false) // whoever needs them waits for them, and meets what fails
+			}
+		}
+		if needs {
+			wait = append(wait, r)
+		} else {
+			order = append(order, r)
+		}
+	}
+	return append(order, wait...)
+}
+
+func (l *bench) key(r mutants.Record) string {
+	return strings.Join([]string{r.Name, r.Sum(), l.seeds}, " ")
 }
 
 // auditOne audits one slip on its presets and keeps the worst verdict, the first of
 // equals. Once there is a fault, the other preset is not asked.
-func (l *lab) auditOne(ctx context.Context, r mutants.Record) (result, error) {
+func (l *bench) auditOne(ctx context.Context, r mutants.Record) (result, error) {
 	key := l.key(r)
 	l.mu.Lock()
 	was, ok := l.done[key]
@@ -68,7 +97,7 @@ func (l *lab) auditOne(ctx context.Context, r mutants.Record) (result, error) {
 		return was, nil
 	}
 	name := slug(r.Name)
-	bin, err := l.build(ctx, name, "./cmd/hop", &r)
+	bin, err := l.build(ctx, name, &r)
 	if err != nil {
 		return result{}, err
 	}
@@ -94,13 +123,9 @@ func (l *lab) auditOne(ctx context.Context, r mutants.Record) (result, error) {
 }
 
 // writePage writes the tables into a file, below which program was audited and how.
-func (l *lab) writePage(ctx context.Context, page string, rows []result) error {
-	build, err := exec.CommandContext(ctx, l.sound, "version").Output()
-	if err != nil {
-		return fmt.Errorf("hop version: %w", err)
-	}
+func (l *bench) writePage(page string, rows []result) error {
 	head := fmt.Sprintf("# Tables: slips planted in the source\n\nWritten by `go run ./internal/mutants/cmd --seeds %s --page %s` "+
-		"([what it means](../audit.md#what-it-was-proved-on)), of %s.\n\n", l.seeds, page, strings.TrimSpace(string(build)))
+		"([what it means](../audit.md#what-it-was-proved-on)), of %s.\n\n", l.seeds, page, runlog.NewBuild("dev", f32.Kernels()).Line())
 	return os.WriteFile(page, []byte(head+tables(rows)), 0o644)
 }
 
@@ -158,7 +183,7 @@ func sentence(text string) string {
 
 // auditHealthy audits the program as it is, each preset from each seed on, and prints
 // what is worse than pass.
-func (l *lab) auditHealthy(ctx context.Context, match *regexp.Regexp) error {
+func (l *bench) auditHealthy(ctx context.Context, match *regexp.Regexp) error {
 	var from, to int
 	if n, err := fmt.Sscanf(l.seeds, "%d-%d", &from, &to); n != 2 || err != nil || to < from {
 		return fmt.Errorf("--seeds %s: want FROM-TO", l.seeds)
@@ -171,7 +196,7 @@ func (l *lab) auditHealthy(ctx context.Context, match *regexp.Regexp) error {
 	}
 	err := l.each(len(rows), func(i int) error {
 		name := rows[i].Name
-		key := strings.Join(append([]string{"healthy", name}, l.extra...), " ")
+		key := "healthy " + name
 		l.mu.Lock()
 		was, ok := l.done[key]
 		l.mu.Unlock()
@@ -206,7 +231,7 @@ func (l *lab) auditHealthy(ctx context.Context, match *regexp.Regexp) error {
 
 // showDifferences runs each slip's presets for a few windows, with and without it, and
 // says which come to the same numbers: those must be quiet, and all others not.
-func (l *lab) showDifferences(ctx context.Context, list []mutants.Record) error {
+func (l *bench) showDifferences(ctx context.Context, list []mutants.Record) error {
 	err := l.each(len(list), func(i int) error {
 		got, err := l.difference(ctx, list[i])
 		if err == nil {
@@ -233,7 +258,7 @@ func (l *lab) showDifferences(ctx context.Context, list []mutants.Record) error 
 const same = "same"
 
 // difference compares one slip with the program as it is.
-func (l *lab) difference(ctx context.Context, r mutants.Record) (result, error) {
+func (l *bench) difference(ctx context.Context, r mutants.Record) (result, error) {
 	key := "differs " + l.key(r)
 	l.mu.Lock()
 	was, ok := l.done[key]
@@ -244,14 +269,14 @@ func (l *lab) difference(ctx context.Context, r mutants.Record) (result, error) 
 	if r.Anew {
 		return result{Key: key, Name: r.Name, Verdict: "anew", Says: "it lies before the training; a short run does not show it"}, nil
 	}
-	bin, err := l.build(ctx, slug(r.Name)+"-probe", "./internal/mutants/probe", &r)
+	bin, err := l.build(ctx, slug(r.Name)+"-probe", &r)
 	if err != nil {
 		return was, err
 	}
 	defer os.Remove(bin)
 	got := result{Key: key, Name: r.Name, Verdict: "differs"}
 	for _, preset := range r.Presets {
-		want, err := l.probe(ctx, l.soundProbe, preset, r.Sets)
+		want, err := l.probe(ctx, l.sound, preset, r.Sets)
 		if err != nil {
 			return got, err
 		}
@@ -272,7 +297,7 @@ func (l *lab) difference(ctx context.Context, r mutants.Record) (result, error) 
 
 // probe returns the hash of the numbers of a short run. Those of the program as it is
 // are remembered.
-func (l *lab) probe(ctx context.Context, bin, preset string, sets []string) (string, error) {
+func (l *bench) probe(ctx context.Context, bin, preset string, sets []string) (string, error) {
 	key := strings.Join(append([]string{bin, preset}, sets...), " ")
 	l.mu.Lock()
 	was, ok := l.done[key]
@@ -280,16 +305,16 @@ func (l *lab) probe(ctx context.Context, bin, preset string, sets []string) (str
 	if ok {
 		return was.Says, nil
 	}
-	what, _, err := l.spec(ctx, preset, sets, false)
+	what, left, err := l.spec(ctx, preset, sets, false)
 	if err != nil {
 		return "", err
 	}
-	text, err := exec.CommandContext(ctx, bin, append([]string{what}, sets...)...).CombinedOutput()
+	text, err := exec.CommandContext(ctx, bin, append([]string{"probe", what}, left...)...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, last(text))
 	}
 	hash := strings.TrimSpace(string(text))
-	if bin != l.soundProbe {
+	if bin != l.sound {
 		return hash, nil
 	}
 	return hash, l.keep(result{Key: key, Says: hash})

@@ -1,6 +1,11 @@
-// Command probe trains a spec for a few small windows, saves, loads what it saved and
-// trains on, and prints the hash of all numbers on the way: what was logged, and the
-// checkpoints. Package mutants builds it with and without a slip.
+// Command subject is what package mutants builds with and without a slip: the parts of hop that
+// an audit needs, without pages and servers, which take longer to build than an audit.
+//
+//	subject audit SPEC SEEDS OUT [FIELD=VALUE ...]   prints what hop audit --json does
+//	subject probe SPEC [FIELD=VALUE ...]             prints a hash
+//
+// A probe trains a spec for a few small windows, saves, loads what it saved and trains on; the
+// hash is of all numbers on the way: what was logged, and the checkpoints.
 package main
 
 import (
@@ -10,6 +15,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hop-marl/hop/audit"
+	"github.com/hop-marl/hop/lab"
+	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/disk"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/registry"
@@ -17,15 +26,39 @@ import (
 )
 
 func main() {
-	if err := probe(os.Args[1], os.Args[2:]); err != nil {
+	reg := registry.New()
+	reg.Runs = &runlog.Reader{}
+	var err error
+	switch args := os.Args[2:]; os.Args[1] {
+	case "audit":
+		err = examine(reg, args[0], args[1], args[2], args[3:])
+	default:
+		err = probe(reg, args[0], args[1:])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func probe(what string, sets []string) error {
-	reg := registry.New()
-	reg.Runs = &runlog.Reader{}
+// examine audits a spec, whose models are made below a folder if they are to be made.
+func examine(reg *spec.Registry, what, seeds, out string, sets []string) error {
+	var opt audit.Options
+	if err := (*config.Seeds)(&opt.Seeds).UnmarshalText([]byte(seeds)); err != nil {
+		return err
+	}
+	r, _, err := (&lab.Lab{Reg: reg}).Audit(context.Background(), what, sets, out, opt)
+	if err != nil {
+		return err
+	}
+	text, err := disk.JSON(r)
+	if err == nil {
+		_, err = os.Stdout.Write(text)
+	}
+	return err
+}
+
+func probe(reg *spec.Registry, what string, sets []string) error {
 	spec, err := reg.Load(what, sets)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -17,26 +16,23 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hop-marl/hop/internal/mutants"
-	"github.com/hop-marl/hop/store/stage"
-	"github.com/hop-marl/hop/train/prepare"
+	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/train/spec"
 )
 
-// lab is where slips are built and audited.
-type lab struct {
-	root, dir   string
-	reg         *spec.Registry
-	jobs        int
-	seeds       string
-	extra       []string
-	timeout     time.Duration
-	sound       string // the program as it is
-	soundProbe  string
-	held        map[string]bool   // names of slips that were held back
-	done        map[string]result // by key
-	file        *os.File          // nil: results are not kept
-	mu, prepare sync.Mutex
+// bench is where slips are built and audited.
+type bench struct {
+	root, dir string
+	reg       *spec.Registry
+	jobs      int
+	seeds     string
+	timeout   time.Duration
+	sound     string            // the program as it is
+	linked    []part            // what it is linked from
+	held      map[string]bool   // names of slips that were held back
+	done      map[string]result // by key
+	file      *os.File          // nil: results are not kept
+	mu        sync.Mutex
 }
 
 // result is what came of one slip, or of one audit of the program as it is: a line of
@@ -82,7 +78,7 @@ func (r result) right() bool {
 }
 
 // open makes the folder of work and builds the program as it is.
-func (l *lab) open(ctx context.Context, out string, probes bool) error {
+func (l *bench) open(ctx context.Context, out string) error {
 	if l.dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -99,13 +95,11 @@ func (l *lab) open(ctx context.Context, out string, probes bool) error {
 			return err
 		}
 	}
-	if l.sound, err = l.build(ctx, "sound", "./cmd/hop", nil); err != nil {
+	if l.sound, err = l.build(ctx, "sound", nil); err != nil {
 		return err
 	}
-	if probes {
-		if l.soundProbe, err = l.build(ctx, "sound-probe", "./internal/mutants/probe", nil); err != nil {
-			return err
-		}
+	if l.linked, err = l.parts(ctx); err != nil {
+		return err
 	}
 	l.done = map[string]result{}
 	if out == "" {
@@ -129,7 +123,7 @@ func (l *lab) open(ctx context.Context, out string, probes bool) error {
 }
 
 // keep writes a result to the file.
-func (l *lab) keep(r result) error {
+func (l *bench) keep(r result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done[r.Key] = r
@@ -143,86 +137,25 @@ func (l *lab) keep(r result) error {
 	return err
 }
 
-// build builds a program with a slip in it, or as it is, and returns its path.
-func (l *lab) build(ctx context.Context, name, pkg string, r *mutants.Record) (string, error) {
-	bin := filepath.Join(l.dir, "bin", name)
-	if runtime.GOOS == "windows" {
-		bin += ".exe"
-	}
-	args := []string{"build", "-ldflags", "-s -w", "-o", bin} // nobody debugs them
-	if r != nil {
-		text, err := r.Patched(l.root)
-		if err != nil {
-			return "", err
-		}
-		patched, overlay := bin+".go", bin+".json"
-		defer os.Remove(patched)
-		defer os.Remove(overlay)
-		b, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(l.root, filepath.FromSlash(r.File)): patched}})
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(patched, text, 0o644); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(overlay, b, 0o644); err != nil {
-			return "", err
-		}
-		args = append(args, "-overlay", overlay)
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
-	cmd.Dir = l.root
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", unbuilt{fmt.Errorf("building %s: %w\n%s", name, err, text)}
-	}
-	return bin, nil
-}
-
-// unbuilt says that a patched program does not compile.
-type unbuilt struct{ error }
-
 // spec returns what a program is to be given for a preset: its name, or a file that
-// holds the sets and, unless the slip is in the making of them, names models that the
+// holds the sets, of which none is left, and, unless the slip is in the making of them, names models that the
 // program as it is has made.
-func (l *lab) spec(ctx context.Context, preset string, sets []string, anew bool) (what string, flags []string, err error) {
+func (l *bench) spec(ctx context.Context, preset string, sets []string, anew bool) (what string, left []string, err error) {
 	s, err := l.reg.Load(preset, sets)
 	if err != nil {
 		return "", nil, err
 	}
 	if anew || len(s.Prepare) == 0 {
-		for _, set := range sets {
-			flags = append(flags, "--set", set)
-		}
-		return preset, flags, nil
+		return preset, sets, nil
 	}
-	l.prepare.Lock()
-	defer l.prepare.Unlock()
-	game, err := s.Game.Flags()
-	if err != nil {
-		return "", nil, err
-	}
-	var list []stage.Stage
-	for _, st := range s.Prepare {
-		line := func(at stage.Folders) []string {
-			return append(prepare.Line(prepare.Fill(st.Config, at), game, ""), "--out", at(st.Name))
-		}
-		list = append(list, stage.Stage{
-			Name: st.Name, Reads: prepare.Reads(st.Config), Files: prepare.Files(st.Config),
-			Command: func(at stage.Folders) string { return stage.Join(line(at)) },
-			Do:      func(ctx context.Context, at stage.Folders) error { return l.do(ctx, line(at)) },
-		})
-	}
-	run := stage.Runner{Root: filepath.Join(l.dir, "stages"), Now: func(st stage.Status) {
-		if st.State == stage.Running {
-			fmt.Fprintf(os.Stderr, "preparing %s: hop %s\n", preset, st.Command)
+	sound := lab.Lab{Reg: l.reg, Watch: func(n lab.News) {
+		if n.Kind == lab.Staged {
+			fmt.Fprintf(os.Stderr, "preparing %s: %s %s\n", preset, n.Name, n.Text)
 		}
 	}}
-	if _, err := run.Run(ctx, list); err != nil {
+	if _, err := sound.Prepare(ctx, &s, filepath.Join(l.dir, "prepared")); err != nil {
 		return "", nil, err
 	}
-	s.Fill(func(folder string) string {
-		return cmp.Or(run.Folder(prepare.Folder(folder).Stage()), folder)
-	})
 	s.Prepare, s.Follow = nil, nil
 	text, err := s.YAML()
 	if err != nil {
@@ -236,14 +169,6 @@ func (l *lab) spec(ctx context.Context, preset string, sets []string, anew bool)
 	return what, nil, os.WriteFile(what, text, 0o644)
 }
 
-// do runs a command of the program as it is.
-func (l *lab) do(ctx context.Context, words []string) error {
-	if text, err := exec.CommandContext(ctx, l.sound, words...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, last(text))
-	}
-	return nil
-}
-
 // job is how a preset is audited.
 type job struct {
 	seeds string
@@ -252,14 +177,14 @@ type job struct {
 }
 
 // audit audits one preset with a program.
-func (l *lab) audit(ctx context.Context, bin, name, preset string, j job) (result, error) {
-	what, flags, err := l.spec(ctx, preset, j.sets, j.anew)
+func (l *bench) audit(ctx context.Context, bin, name, preset string, j job) (result, error) {
+	what, sets, err := l.spec(ctx, preset, j.sets, j.anew)
 	if err != nil {
 		return result{}, err
 	}
 	out := filepath.Join(l.dir, "audits", name)
 	defer os.RemoveAll(out)
-	args := append([]string{"audit", what, "--json", "--seeds", j.seeds, "--out", out}, append(flags, l.extra...)...)
+	args := append([]string{"audit", what, j.seeds, out}, sets...)
 	ctx, stop := context.WithTimeout(ctx, l.timeout)
 	defer stop()
 	cmd := exec.CommandContext(ctx, bin, args...)
@@ -303,7 +228,7 @@ func last(text []byte) string {
 }
 
 // each does something for every record, several at once, until one fails.
-func (l *lab) each(n int, do func(i int) error) error {
+func (l *bench) each(n int, do func(i int) error) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, n)
 	next := make(chan int, n)
