@@ -56,7 +56,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, prefix string) {
 		path := join(prefix, key.Value)
 		p, ok := fields[key.Value]
 		if !ok {
-			d.bad(key, path, "not a field", "one of `hop list fields`"+suggest(key.Value, names, prefix))
+			d.bad(key, path, "not a field", "one of `hop list fields`"+Suggest(key.Value, names, prefix))
 			continue
 		}
 		if _, twice := d.lines[path]; twice {
@@ -179,8 +179,8 @@ func Closest(name string, names []string) string {
 	return best
 }
 
-// suggest puts what Closest finds in words.
-func suggest(name string, names []string, prefix string) string {
+// Suggest puts what Closest finds in words: "", or a sentence that begins with a semicolon. A prefix is put before it.
+func Suggest(name string, names []string, prefix string) string {
 	if best := Closest(name, names); best != "" {
 		return "; did you mean " + join(prefix, best) + "?"
 	}
@@ -210,7 +210,7 @@ func Meant(path string, fields []string) string {
 			return "; did you mean " + strings.Join(ends, " or ") + "?"
 		}
 	}
-	return suggest(path, fields, "")
+	return Suggest(path, fields, "")
 }
 
 // distance is Levenshtein's, with two letters in the wrong order as one slip.

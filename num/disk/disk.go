@@ -177,6 +177,15 @@ func write(name string, b []byte, mode fs.FileMode) error {
 	return SyncDir(dir)
 }
 
+// Reason is what went wrong, without the path.
+func Reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
 // Remove removes a file. That it is gone survives a crash after SyncDir.
 func Remove(name string) error {
 	if err := note(Change{Op: Removed, Name: name}); err != nil {

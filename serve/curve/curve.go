@@ -169,12 +169,12 @@ func (x *Index) extend(until time.Time) error {
 		return fmt.Errorf("%w: it is not there", ErrMetrics)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+		return fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+		return fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 	}
 	if x.file != nil && (!os.SameFile(info, x.file) || info.Size() < x.offset || !x.same(f)) {
 		x.reset()
@@ -187,7 +187,7 @@ func (x *Index) extend(until time.Time) error {
 	for x.offset < x.size {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), x.size-x.offset)], x.offset)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+			return fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 		}
 		end := bytes.LastIndexByte(buf[:n], '\n') + 1
 		if end == 0 {
@@ -342,14 +342,6 @@ func (s *series) add(p point, at int64) {
 	w := int64(max(p.n, 1))
 	b.sum += p.value * float64(w)
 	b.n += w
-}
-
-func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
 }
 
 // Name is a metric and who has it.

@@ -28,12 +28,12 @@ type Row struct {
 func Follow(dir string, offset int64) (rows []Row, next int64, cut bool, err error) {
 	f, err := disk.Open(filepath.Join(dir, metricsFile))
 	if err != nil {
-		return nil, offset, false, fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+		return nil, offset, false, fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, offset, false, fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+		return nil, offset, false, fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 	}
 	if offset < 0 || info.Size() < offset || offset > 0 && !lineEndsAt(f, offset) {
 		offset, cut = 0, offset > 0
@@ -41,7 +41,7 @@ func Follow(dir string, offset int64) (rows []Row, next int64, cut bool, err err
 	buf := make([]byte, min(1<<20, info.Size()-offset))
 	n, err := f.ReadAt(buf, offset)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, offset, cut, fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+		return nil, offset, cut, fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 	}
 	b := buf[:bytes.LastIndexByte(buf[:n], '\n')+1]
 	next = offset + int64(len(b))

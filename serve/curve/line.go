@@ -88,7 +88,7 @@ func (x *Index) reread(s *series, first, last int) ([]point, error) {
 	}
 	f, err := disk.Open(x.path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+		return nil, fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 	}
 	defer f.Close()
 	want := 0
@@ -101,7 +101,7 @@ func (x *Index) reread(s *series, first, last int) ([]point, error) {
 	for at := s.blocks[first].at; at < x.offset && len(list) < want; {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), x.offset-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%w: %s", ErrMetrics, reason(err))
+			return nil, fmt.Errorf("%w: %s", ErrMetrics, disk.Reason(err))
 		}
 		end := bytes.LastIndexByte(buf[:n], '\n') + 1
 		if end == 0 {

@@ -53,7 +53,7 @@ func (f *Form) OK() bool {
 // this machine cannot.
 func NewForm(reg *spec.Registry, a Asked, out string) (*Form, error) {
 	if !slices.Contains(reg.PresetNames(), a.Preset) {
-		return nil, fmt.Errorf("there is no preset %.100q%s", a.Preset, meant(a.Preset, reg.PresetNames()))
+		return nil, fmt.Errorf("there is no preset %.100q%s", a.Preset, config.Suggest(a.Preset, reg.PresetNames(), ""))
 	}
 	f := &Form{Preset: a.Preset, Faults: []string{}}
 	for _, p := range reg.PresetList() {
@@ -161,13 +161,6 @@ func options(x config.Info) []string {
 		return strings.Split(list, ", ")
 	}
 	return nil
-}
-
-func meant(name string, names []string) string {
-	if near := config.Closest(name, names); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // Presets are those of a group.

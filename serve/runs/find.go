@@ -58,7 +58,7 @@ func find(folder int, root string) (list []*place, sweeps []Sweep, notes []strin
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) || depth == 0 {
-				notes = append(notes, fmt.Sprintf("%s cannot be read: %s", title, reason(err)))
+				notes = append(notes, fmt.Sprintf("%s cannot be read: %s", title, disk.Reason(err)))
 			}
 			return
 		}
@@ -136,15 +136,6 @@ func hasRun(dir string) bool {
 		}
 	}
 	return false
-}
-
-// reason is what went wrong, without the path.
-func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
 }
 
 // ErrName is what errors are that say that a name is of nothing here.

@@ -77,7 +77,7 @@ func (l *labels) read(root string) {
 	fresh, err := readLabels(root)
 	l.Runs, l.mark, l.note = fresh.Runs, now, ""
 	if err != nil {
-		l.note = fmt.Sprintf("%s: %s", filepath.Base(root), reason(err))
+		l.note = fmt.Sprintf("%s: %s", filepath.Base(root), disk.Reason(err))
 	}
 }
 
@@ -101,7 +101,7 @@ func readLabels(root string) (labels, error) {
 				"the next label that is written seals it anew", errForeign, l.differs())
 	}
 	return labels{Runs: map[string]label{}}, fmt.Errorf("%s/%s is damaged: %s; put it back from a copy, or remove it to begin anew",
-		labelFolder, labelFile, reason(err))
+		labelFolder, labelFile, disk.Reason(err))
 }
 
 // errForeign is what errors are that say that somebody else wrote into the file.

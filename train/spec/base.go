@@ -103,7 +103,7 @@ func (s *Spec) decode(n *yaml.Node, under []string, based bool) error {
 		fresh, err := s.reg.NewMind(m.Value)
 		if err != nil {
 			want := among(m.Value, s.reg.MindNames())
-			if meant(m.Value, s.reg.MindNames()) == "" {
+			if config.Suggest(m.Value, s.reg.MindNames(), "") == "" {
 				want += "; minds of another program, such as examples/baselines, need that program"
 			}
 			errs = append(errs, &config.Fault{Path: "mind", Value: m.Value, Want: want, Line: m.Line})
@@ -130,7 +130,7 @@ func (s *Spec) decode(n *yaml.Node, under []string, based bool) error {
 		case slices.Contains(ours, key.Value):
 			rest.Content = append(rest.Content, key, v)
 		default:
-			is, want := "not a field", "one of `hop list fields`"+meant(key.Value, append(ours, blocks...))
+			is, want := "not a field", "one of `hop list fields`"+config.Suggest(key.Value, append(ours, blocks...), "")
 			if owner := s.reg.owner(key.Value); owner != "" {
 				is, want = "a block of mind "+owner, "none, because mind is "+s.Mind.Name
 			}

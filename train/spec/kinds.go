@@ -161,7 +161,7 @@ func (k *Kind) decode(n *yaml.Node, under []string) error {
 			rest.Content = append(rest.Content, key, v)
 		default:
 			errs = append(errs, &config.Fault{Path: key.Value, Value: "nothing that a kind of learners has", Line: key.Line,
-				Want: "agents, base, mind, " + strings.Join(may, ", ") + "; the rest is the run's" + meant(key.Value, may)})
+				Want: "agents, base, mind, " + strings.Join(may, ", ") + "; the rest is the run's" + config.Suggest(key.Value, may, "")})
 		}
 	}
 	return errors.Join(append(errs, k.spec.decode(rest, nil, false))...)

@@ -413,21 +413,13 @@ func (r *Registry) preset(name string) Preset {
 
 // unknown says that there is no such thing, and which may have been meant.
 func unknown(what, name string, names []string) error {
-	return fmt.Errorf("there is no %s %q%s There are %s", what, name, cmp.Or(meant(name, names), "."), strings.Join(names, ", "))
+	return fmt.Errorf("there is no %s %q%s There are %s", what, name, cmp.Or(config.Suggest(name, names, ""), "."), strings.Join(names, ", "))
 }
 
 // among says that it should have been one of the names, and which may have been
 // meant.
 func among(name string, names []string) string {
-	return "one of " + strings.Join(names, ", ") + meant(name, names)
-}
-
-// meant suggests which of the names was meant; "" if none is near.
-func meant(name string, names []string) string {
-	if near := config.Closest(name, names); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
+	return "one of " + strings.Join(names, ", ") + config.Suggest(name, names, "")
 }
 
 // AddPresets adds presets, NAME.yaml each, to those that the registry has.
