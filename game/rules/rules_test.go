@@ -131,7 +131,8 @@ func TestEveryParameterCounts(t *testing.T) {
 	// What is set besides, so that the parameter has something to change.
 	besides := map[string][]string{
 		"coin.agents": {"size=3"},
-		"coin.least":  {"horizon=250", "stop=1"}, "coin.stop": {"horizon=250"}, "coin.grow": {"pause=0"}, "foraging.min_level": {"agents=3"}, "snowdrift.size": {"drifts=3"},
+		"coin.least":  {"horizon=250", "stop=1"}, "coin.stop": {"horizon=250"}, "coin.grow": {"pause=0"},
+		"foraging.min_level": {"agents=3"}, "snowdrift.size": {"drifts=3"},
 		"inmatrix.least": {"stop=1"}, "inmatrix.stop": {"least=0", "stop=0"}, "inmatrix.regrow": {"map=small"}, "inmatrix.refill": {"map=small"},
 		"inmatrix.pays": {"map=small"}, "inmatrix.freeze": {"map=small"}, "inmatrix.away": {"map=small"},
 	}

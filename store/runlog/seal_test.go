@@ -217,7 +217,7 @@ func TestFilesOfAnotherRunAreNamed(t *testing.T) {
 					must(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 				}
 				_, _, err := Last(dir)
-				says(t, file+" of another run", err, file)
+				says(t, file+" of another run", err, filepath.FromSlash(file))
 			}
 		}
 	}
