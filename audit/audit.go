@@ -236,19 +236,20 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	seen, more := []check.Finding{}, [5][]check.Finding{}
+	var seen, scored []check.Finding
+	more := [5][]check.Finding{}
 	asked := []func(context.Context) error{func(ctx context.Context) error {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
 			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
 		seen = slices.Concat(seen, opt.Game, first.findings(), first.plansInPlay())
-		scored, err := first.scored(ctx)
-		if err != nil || first.spec.Opaque {
+		var err error
+		if scored, err = first.scored(ctx); err != nil || first.spec.Opaque {
 			return err
 		}
 		guards, err := first.drilled(ctx)
-		seen = append(append(seen, scored...), guards)
+		seen = append(seen, guards)
 		if err == nil && from == nil && first.hop != nil { // a run's checkpoint holds what became of its models
 			var learnt []check.Finding
 			learnt, err = first.prepared(ctx)
@@ -279,10 +280,23 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if err := cores.All(ctx, asked...); err != nil {
 		return nil, err
 	}
-	r.Add(slices.Concat(seen, more[0], more[1], more[2], more[4], more[3])...)
+	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4])), more[3])...)
 	r.locate()
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
+}
+
+// echoes returns what further runs of the same agents were accused of, scored, resumed, on more cores, at another size. If the
+// examined run has a fault of its own, they show it once more: the module is that one.
+func echoes(seen, further []check.Finding) []check.Finding {
+	if i := check.Worst(seen); i >= 0 && seen[i].Status == check.Fault && seen[i].Module != "" && seen[i].Module != "guards" {
+		for k := range further {
+			if further[k].Status == check.Fault {
+				further[k].Module = seen[i].Module
+			}
+		}
+	}
+	return further
 }
 
 // watch runs every seed, side by side, and returns the first one's run. A run that breaks is the
@@ -330,6 +344,7 @@ type session struct {
 	loop         *train.SelfPlay
 	closely      bool // examine, not only count returns
 	from         *checkpoint
+	unlearnt     bool // a mind could not learn
 	loaded       bool // it goes on from a checkpoint
 	large        bool // one window is looked at, at the run's own size
 	taps         []*tap

@@ -203,9 +203,11 @@ func (r *recorder) legal(v *rollout.View, envs []int32) bool {
 }
 
 // culprit is the module in which a run broke: the player's whose decision panicked or
-// was not legal, else the rollout's.
+// was not legal, the learner's who could not learn, else the rollout's.
 func (u *session) culprit() string {
 	switch {
+	case u.unlearnt:
+		return "ppo"
 	case u.guilty == nil:
 		return "rollout"
 	case u.guilty.tap.hop != nil:

@@ -213,6 +213,7 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	}
 	stats, err := p.Mind.Learn(w)
 	if err != nil {
+		p.u.unlearnt = true
 		return nil, err
 	}
 	p.rows += own
