@@ -204,21 +204,18 @@ func (tr *tour) where(err error) error {
 	return fmt.Errorf("episode %d, step %d: %w\nthe state:\n%s", tr.episode, tr.t, err, text)
 }
 
-// apart is how many slots of a long episode lie between those that are looked at after its first hundred.
+// apart is how many slots of a long episode lie between those that copies are played on from, and looked at on
+// their way after the first hundred.
 func apart(spec *game.Spec) int { return 1 + spec.Horizon/200 }
 
-// visit calls see at every slot of many episodes, the last slots included. Of episodes that may be very long it
-// leaves slots out after the first hundred.
+// visit calls see at every slot of many episodes, the last slots included.
 func visit(g game.Game, see func(tr *tour) error) error {
 	tr := newTour(g)
-	every := apart(&tr.spec)
 	for e, n := 0, 0; e < minEpisodes || n < slots; e++ {
 		tr.begin(e)
 		for ; ; n++ {
-			if tr.t < 100 || tr.t%every == 0 || tr.ended() {
-				if err := see(tr); err != nil {
-					return tr.where(err)
-				}
+			if err := see(tr); err != nil {
+				return tr.where(err)
 			}
 			if tr.ended() {
 				n++

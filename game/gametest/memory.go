@@ -51,7 +51,7 @@ func checkCopy(g game.Game) error {
 		}
 	}
 	return visit(g, func(tr *tour) error {
-		if tr.pick.IntN(24) != 0 {
+		if tr.pick.IntN(24*apart(&tr.spec)) != 0 {
 			return nil
 		}
 		now := look(&tr.spec, tr.st)
@@ -98,7 +98,7 @@ func checkText(g game.Game) error {
 	stale.begin(1000)
 	text, _ := stale.st.AppendText(nil)
 	return visit(g, func(tr *tour) error {
-		if tr.pick.IntN(24) != 0 {
+		if tr.pick.IntN(24*apart(&tr.spec)) != 0 {
 			return nil
 		}
 		now := look(&tr.spec, tr.st)
