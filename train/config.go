@@ -82,7 +82,7 @@ type Standins struct {
 	Over     int      `yaml:"over" doc:"length of the fade; 0: the whole run" unit:"env steps" range:"0.."`
 	Teams    float64  `yaml:"teams" doc:"probability that an episode is one learner's among bots: in all other learners' places the first or the second of who, 0 to all of them the first" range:"0..1"`
 	Alike    float64  `yaml:"alike" doc:"probability that an episode, or a life of several, is one learner's among co-players who are all the same one of who" range:"0..1"`
-	Told     bool     `yaml:"told" doc:"learners, all of mind ppo, read in one more input whether a stand-in plays in the episode; it is 0 where nobody tells, as in an evaluation"`
+	Shown    bool     `yaml:"shown" doc:"learners, all of mind ppo, read in one more input whether a stand-in plays in the episode; it is 0 where nobody knows, as in an evaluation"`
 	Who      []string `yaml:"who" doc:"the population: bots, texts of the game's language, RUN#AGENT, past for the run's own earlier checkpoints, or a split of the strangers such as train@1; drawn uniformly"`
 }
 
@@ -146,8 +146,8 @@ func (c Config) Validate(seats int, goals []string) error {
 	if s := c.Standins; s.Teams+s.Alike > 1 {
 		bad("standins.alike", s.Alike, fmt.Sprintf("at most %g, because standins.teams is %g", 1-s.Teams, s.Teams))
 	}
-	if s := c.Standins; s.Told && (s.Share > 0 || s.ShareEnd > 0) {
-		bad("standins.told", s.Told, "false, because standins.share deals one place after the other and the first has acted by then")
+	if s := c.Standins; s.Shown && (s.Share > 0 || s.ShareEnd > 0) {
+		bad("standins.shown", s.Shown, "false, because standins.share deals one place after the other and the first has acted by then")
 	}
 	if r := c.Recorded; r.Windows > 0 && len(r.Who) == 0 {
 		bad("recorded.who", r.Who, "at least one, because recorded.windows is above 0")

@@ -46,7 +46,7 @@ type dealing struct {
 	learns       []bool         // [A] the agent's own policy is its mind's, now
 	teams        *teams         // nil: stand-ins are drawn one by one only
 	trial        int            // episodes for which a choice holds
-	told         bool           // learners read whether a stand-in plays
+	shown        bool           // learners read whether a stand-in plays
 }
 
 func newDealing(agents, envs int, minds []abilities, who []string, key rng.Key) (*dealing, error) {
@@ -147,19 +147,19 @@ func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
 			v.Mix(int(n))
 		}
 	}
-	p.tell(v, envs)
+	p.show(v, envs)
 	p.Split.Act(v, envs)
 }
 
 // Evaluate lets each player write its values.
 func (p *dealtPlayer) Evaluate(v *rollout.View, envs []int32) {
-	p.tell(v, envs)
+	p.show(v, envs)
 	p.Split.Evaluate(v, envs)
 }
 
-// tell writes into what the agent reads beside its observation whether a stand-in plays.
-func (p *dealtPlayer) tell(v *rollout.View, envs []int32) {
-	if !p.d.told {
+// show writes into what the agent reads beside its observation whether a stand-in plays.
+func (p *dealtPlayer) show(v *rollout.View, envs []int32) {
+	if !p.d.shown {
 		return
 	}
 	for _, n := range envs {

@@ -157,7 +157,7 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 	if s.dealing, err = newDealing(s.spec.Seats, cfg.Envs, s.minds, s.cfg.Standins.Who, parts.Key); err != nil {
 		return nil, err
 	}
-	s.dealing.told = cfg.Standins.Told
+	s.dealing.shown = cfg.Standins.Shown
 	s.dealing.teams = newTeams(cfg.Standins.Teams, cfg.Standins.Alike, cfg.Envs, parts.Key)
 	s.guards = newGuards(s.minds)
 	if err := s.open(parts.Game); err != nil {

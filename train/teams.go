@@ -35,7 +35,7 @@ func (t *teams) deal(d *dealing, n int) {
 	}
 	u := r.Float64()
 	if t.dealt[n] = u < t.share+t.alike && len(learners) > 1; !t.dealt[n] {
-		for _, a := range learners { // who is told of the episode reads no choice of the one before
+		for _, a := range learners { // who is shown stand-ins reads no choice of the one before
 			d.choice[a][n] = own
 		}
 		return

@@ -156,10 +156,10 @@ func TestWorkersAndStopsChangeNothing(t *testing.T) {
 	}
 }
 
-// Who is told reads whether a stand-in plays from the first step of the episode on, from whichever place, also where
+// Who is shown stand-ins reads whether a stand-in plays from the first step of the episode on, from whichever place, also where
 // it is only asked what it expects.
-func TestLearnersAreToldOfStandins(t *testing.T) {
-	text := spectest.With(t, "base: icl", "train.envs=8", "train.window=60", "train.steps=2400", "train.standins.told=true")
+func TestLearnersAreShownStandins(t *testing.T) {
+	text := spectest.With(t, "base: icl", "train.envs=8", "train.window=60", "train.steps=2400", "train.standins.shown=true")
 	seen := [2]int{}
 	_, err := spectest.Try(t, text, 1, 3, func(p *train.Parts) {
 		p.Watch = func(ro *batch.Rollout, _ bool) {
@@ -174,8 +174,8 @@ func TestLearnersAreToldOfStandins(t *testing.T) {
 							met = 1
 						}
 						seen[met]++
-						if told := ro.GoalAt(ro.Slot(a, i, n)); len(told) != 1 || told[0] != float32(met) {
-							t.Fatalf("agent %d is told %v at step %d of env %d, where %d stand-ins play", a, told, i, n, met)
+						if shown := ro.GoalAt(ro.Slot(a, i, n)); len(shown) != 1 || shown[0] != float32(met) {
+							t.Fatalf("agent %d is shown %v at step %d of env %d, where %d stand-ins play", a, shown, i, n, met)
 						}
 					}
 				}
@@ -186,6 +186,6 @@ func TestLearnersAreToldOfStandins(t *testing.T) {
 		t.Errorf("%d steps with each other and %d with stand-ins, %v", seen[0], seen[1], err)
 	}
 	for _, wrong := range []string{"mind=lola", "train.standins.share=0.1", "imagine.on=true"} {
-		spectest.Refused(t, "standins.told", "base: icl", "train.standins.told=true", wrong)
+		spectest.Refused(t, "standins.shown", "base: icl", "train.standins.shown=true", wrong)
 	}
 }

@@ -391,7 +391,7 @@ func TestFrozenLSTMPlaysAndRemembers(t *testing.T) {
 // fewer copies and steps, keep what every run promises: equal bytes for any number of workers, and when they are
 // stopped and resumed.
 func TestSelfishPresetsKeepTheirPromises(t *testing.T) {
-	for name, sets := range map[string][]string{"aa-ipd": nil, "aa-coin": nil, "icl": nil, "icl told": {"train.standins.told=true"}} {
+	for name, sets := range map[string][]string{"aa-ipd": nil, "aa-coin": nil, "icl": nil, "icl shown": {"train.standins.shown=true"}} {
 		t.Run(name, func(t *testing.T) {
 			preset, _, _ := strings.Cut(name, " ")
 			sets = append([]string{"train.envs=8", "train.window=51", "train.steps=2040", "train.save=816"}, sets...)

@@ -15,6 +15,7 @@ import importlib
 import inspect
 import json
 import os
+import random
 import statistics
 from typing import Any
 
@@ -179,12 +180,15 @@ def page(players: list[Any], rows: dict[str, list[Any]], agents: dict[str, list[
     names = [p.name for p in players]
     column = [max(r[j][0] for r in (*rows.values(), *agents.values())) for j in range(len(players))]
     top = [most if b is None else b for b, most in zip(best, column)]
+    reached = [most / b for b, most in zip(best, column) if b is not None]
+    chosen = set(random.Random(40).sample(range(len(players)), len(players) // 2))
     field = sorted((statistics.mean(x[0] for x in r) for r in rows.values()), reverse=True)
     first = max(rows, key=lambda name: statistics.mean(x[0] for x in rows[name]))
     shown = {**agents, **{n: rows[n] for n in ("Tit For Tat", "Win-Stay Lose-Shift", "Defector", "Cooperator", first) if n in rows}}
     out = [
         f"{len(players)} players of axelrod {axelrod.__version__}, {TURNS} rounds, each meets each once; "
-        f"the best response is exact for {sum(b is not None for b in best)} of them, for the others the most that anybody earned.\n",
+        f"the best response is exact for {len(reached)} of them, for the others the most that anybody earned. Of the exact ones that is "
+        f"{statistics.median(reached or [1]):.3f} in the median, {decile(reached or [1]):.3f} in the worst decile.\n",
         "| | rank | a round | of the best response: median | worst decile | exact ones alone: median | worst decile | cooperates |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -197,6 +201,9 @@ def page(players: list[Any], rows: dict[str, list[Any]], agents: dict[str, list[
             f"| {statistics.median(exact):.2f} | {decile(exact):.2f} | {statistics.mean(x[2] for x in row):.2f} |"
         )
     for name, row in agents.items():
+        share = [[x[0] / t for i, (x, t) in enumerate(zip(row, top)) if (i in chosen) == half] for half in (True, False)]
+        out.append(f"\n`{name}`, halves drawn by seed 40, median and worst decile: "
+                   + "; ".join(f"{statistics.median(s):.3f} and {decile(s):.3f} of {len(s)}" for s in share) + ".")
         gap = sorted((x[1] - x[0], n) for x, n in zip(row, names))
         out.append(f"\n`{name}` loses most to " + ", ".join(f"{n} ({g:.2f} a round)" for g, n in gap[:-6:-1]) + "; takes most from "
                    + ", ".join(f"{n} ({-g:.2f})" for g, n in gap[:5]) + ".")

@@ -94,11 +94,11 @@ func reading(m spec.Making, extra int) ([]*ppo.Brain, error) {
 }
 
 func makePPO(_ struct{}, m spec.Making) ([]learner.Mind, error) {
-	told := 0
-	if m.Told {
-		told = 1
+	shown := 0
+	if m.Shown {
+		shown = 1
 	}
-	list, err := reading(m, told)
+	list, err := reading(m, shown)
 	var minds []learner.Mind
 	for _, b := range list {
 		minds = append(minds, b)

@@ -355,7 +355,7 @@ func (s *Spec) makeMinds(g game.Game, key rng.Key, saved *safetensors.File, agen
 	for kind := -1; kind < len(s.Kinds); kind++ {
 		own := s.Learns(kind)
 		m := Making{Game: g, Actor: fitted(own.Actor, g.Spec()), PPO: own.PPO, Key: key, Saved: saved, Runs: s.reg.Runs,
-			Told: s.Train.Standins.Told, all: len(agents)}
+			Shown: s.Train.Standins.Shown, all: len(agents)}
 		for i, ids := range agents {
 			if s.kindOf(int(ids[0])) == kind {
 				m.Agents, m.number = append(m.Agents, ids), append(m.number, i)

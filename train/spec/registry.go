@@ -231,7 +231,7 @@ type Making struct {
 	Key    rng.Key
 	Saved  *safetensors.File // the checkpoint that will be loaded; nil: the run is at its start
 	Runs   *runlog.Reader    // reads models that were trained before
-	Told   bool              // train.standins.told: networks read whether a stand-in plays
+	Shown  bool              // train.standins.shown: networks read whether a stand-in plays
 
 	number []int // [mind] which of the run's it is; nil: the same
 	all    int   // minds of the run; 0: those of Agents

@@ -350,8 +350,8 @@ func (s *Spec) validate(g game.Game, err error) error {
 	if s.Imagine.On {
 		part(s.imaginesOthers(), "")
 	}
-	if s.Train.Standins.Told && (s.Mind.Name != "ppo" || len(s.Kinds) > 0 || s.Imagine.On) {
-		part(config.Bad("standins.told", true, "false, because only mind ppo reads it, and nobody tells in what is imagined"), "train")
+	if s.Train.Standins.Shown && (!s.Plain() || s.Imagine.On) {
+		part(config.Bad("standins.shown", true, "false, because only mind ppo reads it, and nobody tells in what is imagined"), "train")
 	}
 	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
 		part(config.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
