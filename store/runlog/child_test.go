@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -234,19 +234,22 @@ func TestKilledAtRandomMomentsEndsInTheSameBytes(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), strconv.Itoa(runs), "run")
 		for all := kills + 12; ; { // then it may end: a slow machine might never get beyond resuming
 			cmd := child(dir)
+			var said bytes.Buffer
+			cmd.Stderr = &said
 			begin(t, cmd)
 			if kills == all {
 				must(t, cmd.Wait())
 				break
 			}
-			var killed atomic.Bool // Windows gives whom it kills the exit code 1
-			timer := time.AfterFunc(time.Duration(r.Float64()*float64(length)/3), func() { killed.Store(cmd.Process.Kill() == nil) })
+			timer := time.AfterFunc(time.Duration(r.Float64()*float64(length)/3), func() { _ = cmd.Process.Kill() })
 			err := cmd.Wait()
-			if timer.Stop(); err == nil {
+			killed := !timer.Stop()
+			if err == nil {
 				break
 			}
-			if code := cmd.ProcessState.ExitCode(); code != -1 && !(runtime.GOOS == "windows" && killed.Load()) {
-				t.Fatalf("after %d kills the run cannot be resumed: %v", kills, err)
+			// Windows gives whom it kills the exit code 1.
+			if code := cmd.ProcessState.ExitCode(); code != -1 && !(runtime.GOOS == "windows" && killed) {
+				t.Fatalf("after %d kills the run cannot be resumed: %v: %s", kills, err, &said)
 			}
 			kills++
 		}
