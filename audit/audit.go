@@ -122,70 +122,6 @@ func whole(s spec.Spec, windows int) spec.Spec {
 	return s
 }
 
-// sized returns the spec with about as many envs as it has: more than the small copy, of those who plan not many more.
-func sized(s spec.Spec) spec.Spec {
-	few := small(s).Train.Envs
-	given, steps := s.Train.Envs, s.Train.Window
-	if s = small(s); len(s.Audits()) > 0 && s.Audits()[0].Envs > 0 {
-		given = min(given, 2*few+3)
-	}
-	s.Train.Envs, s.Train.Window = min(given, 256), min(steps, 64)
-	return s
-}
-
-// oneWindow plays one window of a spec that is not quite the audited one, and holds it against the rules and what the first mind
-// makes of it against its definition. in says in which respect it is not.
-func oneWindow(ctx context.Context, s spec.Spec, opt Options, in string, f check.Finding) (check.Finding, error) {
-	u, err := newSession(s, opt.Seeds[0], opt, true, nil)
-	if err != nil {
-		return f, err
-	}
-	u.large = true
-	if err := u.run(ctx, s.Train.Warm.Windows+1); err != nil && u.broke == nil {
-		return f, err
-	}
-	found := append(u.replay.Findings(), u.handed(), u.counters(), u.acted())
-	found = append(found, checks.Updates([]*checks.Learner{&u.taps[0].update})...)
-	if u.broke != nil {
-		found = append(found, u.broken(nil))
-	}
-	name, rows := f.Check, f.Rows
-	for _, g := range found {
-		if rows += g.Rows; g.Status >= check.Suspect && g.Status > f.Status {
-			f = g
-			f.Says = in + ": " + g.Says
-		}
-	}
-	f.Check, f.Rows = name, rows
-	return f, nil
-}
-
-// atSize plays one window with as many envs as the run has.
-func atSize(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
-	in := fmt.Sprintf("With %d envs", s.Train.Envs)
-	return oneWindow(ctx, s, opt, in, check.Finding{
-		Step: 4, Check: "the same at its own size", Module: "ppo", Unit: "findings",
-		Says: in + " a window is what the rules give, and what is learnt from it what the definition gives.",
-	})
-}
-
-// stopsEarly plays windows whose passes over the rows end once the policy has moved so far (nats), whatever the spec says.
-func stopsEarly(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
-	f := check.Finding{
-		Step: 4, Check: "passes end when the policy has moved far", Module: "ppo", Unit: "findings",
-		Says: "With ppo.target_kl a window's passes end after the one in which the policy has moved further than that.",
-	}
-	s.Train.Envs, s.PPO.Epochs = min(s.Train.Envs, 8), max(s.PPO.Epochs, 6)
-	for _, far := range []float64{1e-9, 1e-4, 3e-4, 1e-3, 3e-3} {
-		s.PPO.TargetKL = far
-		var err error
-		if f, err = oneWindow(ctx, s, opt, fmt.Sprintf("With ppo.target_kl=%g", far), f); err != nil || f.Status >= check.Suspect {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
 // updates returns how many windows are enough for the checks to mean something.
 func updates(s *spec.Spec, opt Options) int {
 	few := 0
@@ -237,7 +173,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		r.Add(orders(&s, r.Returns)...)
 	}
 	var seen, scored []check.Finding
-	more := [5][]check.Finding{}
+	more := [6][]check.Finding{}
 	asked := []func(context.Context) error{func(ctx context.Context) error {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
@@ -270,7 +206,11 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		ask(2, func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
 		if first.hop == nil && first.taps[0].params != nil && !s.Imagine.On && len(s.Kinds) == 0 {
 			ask(4, func(ctx context.Context) (check.Finding, error) { return stopsEarly(ctx, s, opt) })
+			ask(5, func(ctx context.Context) (check.Finding, error) { return fades(ctx, s, opt) })
 		}
+	}
+	if first.broke == nil && from == nil && s.Imagine.On {
+		ask(5, func(ctx context.Context) (check.Finding, error) { return rounds(ctx, s, opt) })
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
@@ -280,7 +220,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if err := cores.All(ctx, asked...); err != nil {
 		return nil, err
 	}
-	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4])), more[3])...)
+	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4], more[5])), more[3])...)
 	r.locate()
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil

@@ -45,12 +45,7 @@ func (u *session) findings() []check.Finding {
 	out = append(out, u.logging())
 	out = append(out, u.started...)
 	if u.imagined > 1 {
-		out = append(out, counted(check.Finding{
-			Step: 4, Check: "every imagined window is another", Module: "world", Unit: "share of windows", Rows: u.imagined,
-			Says: "No imagined window is the one before it.",
-		}, float64(u.again)/float64(u.imagined),
-			fmt.Sprintf("%d of %d imagined windows are the one before, number by number.", u.again, u.imagined),
-			"agent/imagine: the streams of a window and of a round"))
+		out = append(out, u.repeated())
 	}
 	if u.bots.alive > 0 {
 		out = append(out, u.shownBots())

@@ -3,12 +3,16 @@ package audit
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
 	"github.com/hop-marl/hop/audit/probe"
+	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/game/batch"
+	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/train/eval"
 	"github.com/hop-marl/hop/train/spec"
@@ -53,8 +57,75 @@ func (u *session) scored(ctx context.Context) ([]check.Finding, error) {
 		}
 		found = append(found, list...)
 	}
+	wide, err := u.wide(own)
+	if err != nil {
+		return nil, fmt.Errorf("audit: scoring: %w", err)
+	}
 	lives, err := u.live(ctx, saved, own)
-	return append(found, lives...), err
+	return append(append(found, wide), lives...), err
+}
+
+// How many copies agents act in at once: more than the trees of a search that advance together; for how many steps; and how many
+// copies they act in where they are compared with themselves.
+const (
+	wideEnvs  = 67
+	wideSteps = 3
+	wideFew   = 9
+)
+
+// wide asks whether agents decide in many copies at once what they decide in a few.
+func (u *session) wide(own func(name string) (eval.Config, error)) (check.Finding, error) {
+	f := check.Finding{
+		Step: 4, Check: "many decisions at once are as if each were alone", Module: "ppo", Unit: "share of decisions",
+		Says: fmt.Sprintf("In %d copies at once agents decide as in %d.", wideEnvs, wideFew),
+	}
+	next := "agent/ppo: Player.forward, and what it shares between rows of a batch"
+	if u.hop != nil {
+		f.Module, next = "planner", "search: Forest.SearchOn, and how groups of trees follow each other; agent/hop: what is kept by tree or by env"
+	}
+	var seen [2]*batch.Rollout
+	for i, workers := range []int{1, (wideEnvs + wideFew - 1) / wideFew} {
+		c, err := own("sampled")
+		if err != nil {
+			return f, err
+		}
+		envs, err := rollout.New(rollout.Config{Game: c.Game, Envs: wideEnvs, Key: u.key.Child("wide"), Workers: workers})
+		if err != nil {
+			return f, err
+		}
+		players := make([][]rollout.Player, envs.Workers)
+		for _, m := range c.Team {
+			list, err := m.Players(envs.Workers, wideEnvs)
+			if err != nil {
+				return f, err
+			}
+			for w, p := range list {
+				players[w] = append(players[w], p)
+			}
+		}
+		seen[i] = batch.New(envs.Shape(wideSteps, 0))
+		if err := envs.Collect(seen[i], players); err != nil {
+			return f, err
+		}
+	}
+	many, few, wrong, first := seen[0], seen[1], 0, ""
+	for a := range agent.ID(many.Agents) {
+		record.Each(many, a, func(t, n, step, slot int) {
+			if !many.Alive[slot] || !few.Alive[slot] {
+				return
+			}
+			if f.Rows++; many.Action[step] == few.Action[step] && many.LogProb[step] == few.LogProb[step] && many.Value[slot] == few.Value[slot] {
+				return
+			}
+			if wrong++; first == "" {
+				first = fmt.Sprintf("agent %d plays action %d of probability %.4f and value %.4f in copy %d, alone %d of %.4f and %.4f", a,
+					many.Action[step], math.Exp(float64(many.LogProb[step])), many.Value[slot], n, few.Action[step],
+					math.Exp(float64(few.LogProb[step])), few.Value[slot])
+			}
+		})
+	}
+	return counted(f, float64(wrong)/float64(max(f.Rows, 1)), fmt.Sprintf("In %d copies at once %s (%d of %d decisions).", wideEnvs, first,
+		wrong, f.Rows), next), nil
 }
 
 // score plays what the agents have learnt, as the end of their training does: on fresh streams, by the name that says how.

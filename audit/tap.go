@@ -205,6 +205,17 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if err := p.examine(w, before); err != nil {
 		return nil, err
 	}
+	if p.exp.Actor.LSTM > 0 && saves && p.memory == nil && p.u.window == 1 && !p.u.loaded {
+		var err error
+		if p.memory, err = remembered(p.Mind, len(p.agents)); err != nil {
+			return nil, err
+		}
+		for _, net := range p.memory { // before its first window nobody remembers anything
+			for _, m := range net {
+				clear(m.V)
+			}
+		}
+	}
 	if hold {
 		var err error
 		if p.hindsight, err = p.inHindsight(w, before); err != nil {

@@ -512,5 +512,8 @@ func (s *SelfPlay) timed(phase string, do func()) {
 	s.used[phase] += (took*time.Duration(s.cores.Workers()) - (s.cores.Idle() - idle)).Seconds()
 }
 
+// Pool returns the run's workers, for audits.
+func (s *SelfPlay) Pool() *cores.Pool { return s.cores }
+
 // Step returns how many env steps have been played.
 func (s *SelfPlay) Step() int { return s.step }

@@ -21,6 +21,9 @@ import (
 
 // Pool is the workers of a run. A nil Pool, or one that is not open, has one worker: who asks.
 type Pool struct {
+	// Backwards has the parts of a job begun from the last on, for audits: what parts come to must not hang on it.
+	Backwards bool
+
 	workers int
 	spin    int // looks for work before a worker sleeps
 	open    bool
@@ -149,7 +152,7 @@ func (p *Pool) rested() { p.idle.Add(p.now() - 1<<54) }
 func (p *Pool) Do(j *Job, n int, do func(part int)) {
 	if p.alone(n) {
 		for i := range n {
-			do(i)
+			do(p.part(i, n))
 		}
 		return
 	}
@@ -162,12 +165,20 @@ func (p *Pool) Do(j *Job, n int, do func(part int)) {
 func (p *Pool) DoOn(j *Job, n int, do func(part, worker int)) {
 	if p.alone(n) {
 		for i := range n {
-			do(i, 0)
+			do(p.part(i, n), 0)
 		}
 		return
 	}
 	j.do, j.doOn = nil, do
 	p.share(j, n)
+}
+
+// part returns which of n parts is the i-th to be begun.
+func (p *Pool) part(i, n int) int {
+	if p != nil && p.Backwards {
+		return n - 1 - i
+	}
+	return i
 }
 
 // alone reports whether nobody can help with so many parts.
@@ -251,9 +262,9 @@ func (p *Pool) run(j *Job, bit, worker int) {
 	g := bit * j.groups / 64
 	for part := g * j.parts / j.groups; part < (g+1)*j.parts/j.groups; part++ {
 		if j.doOn != nil {
-			j.doOn(part, worker)
+			j.doOn(p.part(part, j.parts), worker)
 		} else {
-			j.do(part)
+			j.do(p.part(part, j.parts))
 		}
 	}
 	if j.pending.Add(-1) == 0 && j.asleep.Load() {
