@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hop-marl/hop/agent/hop"
 	"github.com/hop-marl/hop/agent/learner"
@@ -161,6 +163,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		s = whole(s, updates(&s, opt)+1)
 	}
 	say(fmt.Sprintf("seeds %d: %d windows", opt.Seeds, updates(&s, opt)))
+	began := time.Now()
 	first, err := r.watch(ctx, s, opt, from)
 	if err != nil {
 		return nil, err
@@ -172,58 +175,98 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	var seen, scored []check.Finding
+	limit := time.Minute + 10*time.Since(began)
+	var seen, scored, guards, learnt []check.Finding
 	more := [6][]check.Finding{}
-	asked := []func(context.Context) error{func(ctx context.Context) error {
+	asked := []func(context.Context) error{func(ctx context.Context) (err error) {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
 			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
 		seen = slices.Concat(seen, opt.Game, first.findings(), first.plansInPlay())
-		var err error
-		if scored, err = first.scored(ctx); err != nil || first.spec.Opaque {
+		if scored, err = bounded(ctx, limit, "agents are scored", "rollout", first.scored); err != nil || first.spec.Opaque {
 			return err
 		}
-		guards, err := first.drilled(ctx)
-		seen = append(seen, guards)
+		guards, err = bounded(ctx, limit, "guards are tried", "guards", first.drilled)
 		if err == nil && from == nil && first.hop != nil { // a run's checkpoint holds what became of its models
-			var learnt []check.Finding
-			learnt, err = first.prepared(ctx)
-			seen = append(seen, learnt...)
+			learnt, err = bounded(ctx, 3*limit, "models are trained", "goals", first.prepared)
 		}
 		return err
 	}}
-	ask := func(at int, f func(ctx context.Context) (check.Finding, error)) {
-		asked = append(asked, func(ctx context.Context) error {
-			found, err := f(ctx)
-			more[at] = []check.Finding{found}
+	ask := func(at int, what, module string, f func(ctx context.Context) (check.Finding, error)) {
+		asked = append(asked, func(ctx context.Context) (err error) {
+			more[at], err = bounded(ctx, limit, what, module, func(ctx context.Context) ([]check.Finding, error) {
+				found, err := f(ctx)
+				return []check.Finding{found}, err
+			})
 			return err
 		})
 	}
 	if first.broke == nil && from == nil {
-		ask(0, func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
-		ask(1, func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
-		ask(2, func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
+		ask(0, "a run is interrupted", "checkpoint", func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
+		ask(1, "a run goes on more cores", "rollout", func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
+		ask(2, "a window is played at the run's own size", "ppo", func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
 		if first.hop == nil && first.taps[0].params != nil && !s.Imagine.On && len(s.Kinds) == 0 {
-			ask(4, func(ctx context.Context) (check.Finding, error) { return stopsEarly(ctx, s, opt) })
-			ask(5, func(ctx context.Context) (check.Finding, error) { return fades(ctx, s, opt) })
+			ask(4, "passes end early", "ppo", func(ctx context.Context) (check.Finding, error) { return stopsEarly(ctx, s, opt) })
+			ask(5, "a run nears its end", "ppo", func(ctx context.Context) (check.Finding, error) { return fades(ctx, s, opt) })
 		}
 	}
 	if first.broke == nil && from == nil && s.Imagine.On {
-		ask(5, func(ctx context.Context) (check.Finding, error) { return rounds(ctx, s, opt) })
+		ask(5, "agents imagine several times", "world", func(ctx context.Context) (check.Finding, error) { return rounds(ctx, s, opt) })
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
-		ask(3, func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
+		ask(3, "one brain is shared", "ppo", func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
 	}
 	say("the game without learning, a run that is interrupted, one on more cores and at its own size, shared brains")
 	if err := cores.All(ctx, asked...); err != nil {
 		return nil, err
 	}
+	seen = slices.Concat(seen, guards, learnt)
 	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4], more[5])), more[3])...)
 	r.locate()
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
+}
+
+// bounded asks something of further runs. Where they panic, fail or do not come to an end that is a finding: what is named says what
+// is being done, and the module is that of where a panic came from, else the one that is given.
+func bounded(parent context.Context, limit time.Duration, what, module string, ask func(ctx context.Context) ([]check.Finding, error),
+) (found []check.Finding, err error) {
+	ctx, stop := context.WithTimeout(parent, limit)
+	defer stop()
+	fails := func(module, why string) {
+		f := check.Finding{Step: 4, Check: "what follows runs to its end", Module: module, Unit: "runs", Rows: 1}
+		f.Accuse(check.Fault, 1, fmt.Sprintf("While %s, %s.", what, why), "the message, and what is named there")
+		found, err = []check.Finding{f}, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			at := panicked()
+			fails(cmp.Or(moduleOf(at), module), fmt.Sprintf("the program panics: %v, in %s", p, at))
+		}
+	}()
+	switch found, err = ask(ctx); {
+	case err == nil || parent.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded):
+		fails(module, fmt.Sprintf("it does not come to an end: not within %v", limit.Round(time.Second)))
+	default:
+		fails(module, fmt.Sprintf("it fails: %v", err))
+	}
+	return found, err
+}
+
+// moduleOf is the module of a function of this program's, "" if it is of none.
+func moduleOf(function string) string {
+	for _, of := range []struct{ folder, module string }{
+		{"search", "planner"}, {"model/moa", "moa"}, {"model/world", "world"}, {"agent/imagine", "world"}, {"agent/ppo", "ppo"},
+		{"model/actor", "ppo"}, {"game/rollout", "rollout"}, {"train/eval", "rollout"}, {"model", "goals"}, {"train/pretrain", "goals"},
+	} {
+		if strings.HasPrefix(function, of.folder+".") || strings.HasPrefix(function, of.folder+"/") {
+			return of.module
+		}
+	}
+	return ""
 }
 
 // echoes returns what further runs of the same agents were accused of, scored, resumed, on more cores, at another size. If the

@@ -253,7 +253,7 @@ func drills() []drill {
 }
 
 // drilled says whether the guards speak of what they are to watch for, when they are to and of nothing else.
-func (u *session) drilled(ctx context.Context) (check.Finding, error) {
+func (u *session) drilled(ctx context.Context) ([]check.Finding, error) {
 	f := check.Finding{
 		Step: 2, Check: "guards speak when they must", Module: "guards", Unit: "guards that do not",
 		Says: "Guards, tried on runs with one fault each, name it and whose it is in the window in which it has lasted long enough, and are " +
@@ -274,7 +274,7 @@ func (u *session) drilled(ctx context.Context) (check.Finding, error) {
 			said, err = d.run(ctx, i)
 		}
 		if err != nil {
-			return f, err
+			return nil, err
 		}
 		f.Rows++
 		at, who := 0, []int(nil)
@@ -300,7 +300,7 @@ func (u *session) drilled(ctx context.Context) (check.Finding, error) {
 			bad("A guard says %q of %v, it is so of agent 1.", d.guard, who)
 		}
 	}
-	return f, nil
+	return []check.Finding{f}, nil
 }
 
 // moveAll moves every part of a network.

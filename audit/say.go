@@ -184,7 +184,7 @@ func (u *session) taught() check.Finding {
 				switch {
 				case mine && share == 0:
 					none = append(none, a)
-				case mine && share < 0.75:
+				case mine && share < 0.75 && !t.update.Proven(): // of what is certain float32 leaves nothing to learn
 					few = append(few, a)
 				}
 			}

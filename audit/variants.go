@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
 	"github.com/hop-marl/hop/num/check"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/train"
 	"github.com/hop-marl/hop/train/spec"
 )
 
@@ -82,6 +85,9 @@ func stopsEarly(ctx context.Context, s spec.Spec, opt Options) (check.Finding, e
 	return f, nil
 }
 
+// surer is how many times surer than it begins a policy is made.
+const surer = 50
+
 // fades plays a window in the middle of a run and one beyond its end, with rates and bonuses that go far, each to an end of its own,
 // whatever the spec says: at a preset's own settings one can hardly be told from another.
 func fades(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
@@ -90,7 +96,23 @@ func fades(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error)
 		Says: "The rate and the weight of the entropy are what the definition gives in the middle of a run, and beyond its end.",
 	}
 	s.Train.Envs = min(s.Train.Envs, 8)
-	s.PPO.Entropy, s.PPO.EntropyEnd, s.PPO.LREnd, s.PPO.TargetKL = 2, 0.5, s.PPO.LR/5, 0
+	s.PPO.Entropy, s.PPO.EntropyEnd, s.PPO.LREnd, s.PPO.TargetKL = 0.1, 1, s.PPO.LR/5, 0
+	was := opt.Change
+	opt.Change = func(s *spec.Spec, p *train.Parts) { // who plays evenly has no entropy to gain
+		if was != nil {
+			was(s, p)
+		}
+		for _, m := range p.Minds {
+			if a, ok := learner.As[learner.Acting](m); ok {
+				_, params := a.Actor()
+				for _, part := range params.Parts {
+					if part.Name == "head/w" {
+						f32.Scale(params.W[part.Off:part.Off+part.Len], surer)
+					}
+				}
+			}
+		}
+	}
 	rows := (s.Train.Warm.Windows + 1) * s.Train.Envs * s.Train.Window
 	for _, at := range []struct {
 		in    string

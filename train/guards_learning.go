@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/num/check"
@@ -14,6 +15,7 @@ const (
 	behindShare   = 0.1  // of the others' gain that it has at most
 	movedFar      = 0.05 // nats: a policy that moves so far leaves PPO's clip somewhere
 	saturated     = 1e-3 // nats: a policy of less entropy may stand still to the last bit
+	stillEven     = 0.9  // share of the entropy of uniform play above which no policy has been learnt
 	flatRows      = 32   // rows that a flat head must be seen in
 	forgetShare   = 0.75 // of what a model of others knew before play began that it must keep
 )
@@ -124,11 +126,33 @@ func (w *window) behind() {
 		lags := least > 0 && gain < behindShare*least && least > 0.5*mean && mean > 0.1*w.top()
 		if lasts(&st.Lags[i], lags, behindWindows) {
 			w.mind, w.agent, w.who = w.s.parts.MindOf[i], i, fmt.Sprintf("agent %d", i)
-			w.say("one agent behind", "", fmt.Sprintf("agent %d has gained %.2g since it began, every other agent at least %.2g, for %d windows",
+			bad := check.Suspect
+			if w.learns(w.mind) { // it may be a role that they have found
+				bad = check.Note
+			}
+			w.warn(bad, "one agent behind", "", fmt.Sprintf("agent %d has gained %.2g since it began, every other agent at least %.2g, for %d windows",
 				i, gain, least, st.Lags[i]), "hop audit RUN holds its updates against their definition; if another seed leaves another agent "+
 				"behind, it is a role that they have found")
 		}
 	}
+}
+
+// learns reports whether the agent of a mind has come to a policy of its own: it is updated as often as the others, by gradients that
+// are something, and plays far from evenly.
+func (w *window) learns(mind int) bool {
+	updates := func(m abilities) int {
+		if m.counting == nil {
+			return 0
+		}
+		return m.counting.Counts().Updates
+	}
+	me := w.s.minds[mind]
+	if slices.ContainsFunc(w.s.minds, func(m abilities) bool { return updates(m) > updates(me)+inARow }) {
+		return false
+	}
+	norm, _ := stat(w.p.Stats[mind], "ppo/grad_norm", "search/grad_norm")
+	h, ok := stat(w.p.Stats[mind], "ppo/entropy", "search/entropy")
+	return ok && norm.Value > 0 && h.Value < stillEven*w.uniform(me.Agents())
 }
 
 // top is the largest return met, unscaled.

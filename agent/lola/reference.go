@@ -13,7 +13,7 @@ func Reference(c Config, o *reference.Own, in reference.Adding) error {
 		return errors.New("lola: the weights that played the window are not known")
 	}
 	me := o.Agents[0]
-	o.Adv = in.Window.LOLA(o.Actor, o.PPO, c.LOLA.Eta, me, in.Nets)
+	o.Adv = in.Window.LOLA(o.Actor, o.PPO, c.LOLA.Eta, me, in.Nets, in.Shaken)
 	adv, _ := in.Window.Advantages(me, o.PPO)
 	o.Stats = map[string]float64{
 		"lola/term":      in.Window.RootMean(me, o.Adv),

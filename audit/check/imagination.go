@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ type Imagination struct {
 	update int
 	round  int
 	rounds int               // that are due after it
+	made   int               // of those
 	now    *learner.Imagined // handed over last
 	nets   []reference.Net   // [A] that play in imagination now
 	past   [][]reference.Net // those of earlier windows
@@ -147,7 +149,7 @@ func (d *Imagination) Learn(ro *batch.Rollout, update int) (rounds int, err erro
 	c := &d.run.Imagine
 	now, total := d.run.Window()
 	d.windows++
-	d.played, d.update, d.round, d.now = ro, update, 0, nil
+	d.played, d.update, d.round, d.made, d.now = ro, update, 0, 0, nil
 	look := c.World == "" && (d.windows == 1 || len(d.held) == 0 || len(d.held) == 1 && now >= 2*total/3)
 	s, levels := score{window: now}, 0
 	if m, p := d.model(); m != nil {
@@ -323,6 +325,11 @@ func (d *Imagination) Imagine(update, round int) *learner.Imagined {
 	if d.shares.windows == 0 && !d.Imagination.Imagine(update, round+1).Again {
 		d.shares.bad("the second round after a window does not say that the window was learnt from before")
 	}
+	if round != d.made || update != d.update {
+		d.shares.bad(fmt.Sprintf("round %d of imagination after window %d is made as round %d after window %d", d.made+1, d.update, round+1,
+			update))
+	}
+	d.made++
 	d.round, d.now = round, d.Imagination.Imagine(update, round)
 	d.shares.take(d, round)
 	return d.now

@@ -32,6 +32,8 @@ type HeldUpdate struct {
 	report int                   // statistics compared
 	choice int                   // rows whose recorded probability or value is not the network's
 	far    float64               // the largest difference of a log-probability
+	cuts   int                   // values after cuts of an LSTM
+	uncut  int                   // of those, others than the network's
 	layers int                   // rows at which the network is not what its layers come to
 	asked  int                   // rows of that
 	alive  bool                  // by its layers the network does not say the same at all of them
@@ -106,15 +108,17 @@ type UpdateGiven struct {
 
 // own describes how the mind's own network learns from a window, from where before
 // stands; false if there is no definition of it here.
-func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.File) (reference.Own, bool) {
+func (p *Learner) own(g UpdateGiven, w *reference.Window, before *safetensors.File, shaken uint64) (reference.Own, bool) {
 	a, ok := learner.As[learner.Acting](p.Mind)
 	known, params := p.Spec.Audit()
 	if !ok || known.Update == nil {
 		return reference.Own{}, false
 	}
 	model, _ := a.Actor()
-	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents}
-	return o, o.Defined() && known.Update(params, &o, p.adding(g, w, before)) == nil
+	o := reference.Own{Actor: ActorOf(p.Spec.Actor, model.Input), PPO: ppoOf(p.Spec.PPO), Agents: p.Agents, Memory: g.Memory, Shaken: shaken}
+	add := p.adding(g, w, before)
+	add.Shaken = shaken
+	return o, o.Defined() && known.Update(params, &o, add) == nil
 }
 
 // adding is what the definition of an update is given.
@@ -159,15 +163,9 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 		p.holdWhole(g, w, before, after)
 		return nil, false
 	}
-	o, ok := p.own(g, w, before)
-	if !ok {
+	o, ok := p.own(g, w, before, 0)
+	if !ok || o.LSTM > 0 && g.Memory == nil {
 		return nil, false
-	}
-	if o.LSTM > 0 {
-		if g.Memory == nil {
-			return nil, false
-		}
-		o.Memory = g.Memory
 	}
 	h := HeldUpdate{window: g.Window}
 	defer func() { p.Held = append(p.Held, h) }()
@@ -190,7 +188,7 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 	p.note(was, want.Net)
 	h.change = was.Compare(got, want.Net)
 	if h.reported(want, o.Stats, stats); !h.change.Same() || len(h.stats) > 0 {
-		h.shake(o, was, got, want, before, w)
+		h.shake(p, g, was, got, want, before, w)
 	}
 	if h.wrong() {
 		h.slip = recognise(o, was, got, before, w)
@@ -199,6 +197,7 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 		h.beside(o.Beside, after)
 	}
 	p.chosen(&h, g, o, want)
+	p.afterCuts(&h, o, was, w)
 	p.layers(&h, o, was, w, want)
 	return want, h.choice == 0
 }
@@ -207,7 +206,7 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 // of the first.
 func (p *Learner) Shows(g UpdateGiven, window *learner.Window, before, after *safetensors.File) bool {
 	w := windowOf(window)
-	o, ok := p.own(g, w, before)
+	o, ok := p.own(g, w, before, 0)
 	was, err1 := reference.LoadNet(before, "net/")
 	got, err2 := reference.LoadNet(after, "net/")
 	if !ok || err1 != nil || err2 != nil {
@@ -244,18 +243,21 @@ const (
 // shake computes the update some times more, from weights that only rounding moved. A ratio that lies at the clip to the last
 // digit may fall on either side of it: an update that one of these is the same as is the definition's. Elsewhere high rates,
 // many steps and saturated policies take updates apart: as far as these are from the definition is not held against the learner.
-func (h *HeldUpdate) shake(o reference.Own, was, got reference.Net, want *reference.Learnt, before *safetensors.File, w *reference.Window) {
+func (h *HeldUpdate) shake(
+	p *Learner, g UpdateGiven, was, got reference.Net, want *reference.Learnt, before *safetensors.File, w *reference.Window,
+) {
 	var chance reference.Change
 	differs, stats := !h.change.Same(), map[string]float64{}
-	for o.Shaken = 1; o.Shaken <= shakes; o.Shaken++ {
+	for shaken := uint64(1); shaken <= shakes; shaken++ {
+		o, ok := p.own(g, w, before, shaken)
 		by, err := o.Update(before, w)
-		if err != nil {
+		if err != nil || !ok {
 			return
 		}
 		if c := was.Compare(got, by.Net); differs && c.Same() {
 			h.change, differs = c, false
 		}
-		if chance.Widen(was.Compare(by.Net, want.Net)); o.Shaken == fewShakes && differs && h.change.Beyond(chance) {
+		if chance.Widen(was.Compare(by.Net, want.Net)); shaken == fewShakes && differs && h.change.Beyond(chance) {
 			return
 		}
 		for name, v := range h.stats {
@@ -336,6 +338,19 @@ func (p *Learner) chosen(h *HeldUpdate, g UpdateGiven, o reference.Own, want *re
 			h.choice++
 		}
 	}
+}
+
+// afterCuts compares what an LSTM says of what follows a cut with what is recorded: nothing else looks at what it remembered there.
+func (p *Learner) afterCuts(h *HeldUpdate, o reference.Own, was reference.Net, w *reference.Window) {
+	if lives, ok := learner.As[learner.Trials](p.Mind); o.LSTM == 0 || o.Extra > 0 || ok && lives.Trial() > 1 {
+		return
+	}
+	o.AfterCuts(was, w.Rollout, func(_ agent.ID, slot int, value float64) {
+		h.cuts++
+		if math.Abs(value-float64(w.Value[slot])) > 1e-2*max(1, math.Abs(value)) {
+			h.uncut++
+		}
+	})
 }
 
 // layerRows is how many rows the network is computed again at.
@@ -441,6 +456,11 @@ func Updates(minds []*Learner) []check.Finding {
 				choice.Accuse(check.Fault, share, fmt.Sprintf("%s: in %.0f %% of the rows the recorded probability or value is not what the "+
 					"network says there, computed again in float64.", check.Capital(check.Agents(t.Agents)), 100*share),
 					"ppo.Player.Act: what is written to LogProb and Value, and the memory of an LSTM")
+			}
+			if choice.Rows += h.cuts; h.uncut > 0 && choice.Effect == 0 {
+				choice.Accuse(check.Fault, float64(h.uncut)/float64(h.cuts), fmt.Sprintf("%s: %d of %d values after a cut are not what the network "+
+					"says of what was seen last, given what it remembers.", check.Capital(check.Agents(t.Agents)), h.uncut, h.cuts),
+					"game/rollout: Envs.work, for which copies Player.Evaluate is called; agent/ppo: Player.recall")
 			}
 			if layers.Rows += h.asked; h.layers > 0 && layers.Effect == 0 {
 				share := float64(h.layers) / float64(h.asked)

@@ -16,20 +16,25 @@ import (
 const (
 	blocks  = 10  // parts of a run that are compared, after the warm-up
 	deep    = 0.2 // of what was gained that must be lost
+	much    = 0.2 // of the largest of the returns that must be lost, too: a fall from 2.91 to 2.89 is none
 	sure    = 4   // standard errors that the loss must be beyond
 	factor  = 1.2 // by which a learner's number must have changed to be named
 	fewRows = 3   // of a block
 )
 
 // named are the learners' numbers that may tell why, the most telling first, and what to do.
-var named = []struct{ name, words, next string }{
-	{"ppo/lr", "the learning rate", "let ppo.lr_end be below ppo.lr"},
-	{"ppo/entropy", "the policy's entropy (nats)", "ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
-	{"ppo/kl", "how far the policy moves a window (nats)", "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
-	{"ppo/value_loss", "the loss of the values", "ppo.reward_scale and ppo.lr: values that do not fit the returns"},
-	{"search/entropy", "the entropy of the search's policy (nats)", "search.act and search.beta: how the agents act on what they search"},
-	{"search/value_loss", "the loss of the values", "leaf.kind, and what the leaves are worth: hop ladder"},
-	{"moa/ce", "the cross-entropy of the models of others (nats)", "moa.lr and moa.passes: a model that lags behind who it models"},
+var named = []struct {
+	name, words string
+	tells       bool // if it grows it is a cause; the others also grow with what selfish learners come to
+	next        string
+}{
+	{"ppo/lr", "the learning rate", true, "let ppo.lr_end be below ppo.lr"},
+	{"ppo/entropy", "the policy's entropy (nats)", true, "ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
+	{"ppo/kl", "how far the policy moves a window (nats)", true, "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
+	{"ppo/value_loss", "the loss of the values", false, "ppo.reward_scale and ppo.lr: values that do not fit the returns"},
+	{"search/entropy", "the entropy of the search's policy (nats)", true, "search.act and search.beta: how the agents act on what they search"},
+	{"search/value_loss", "the loss of the values", false, "leaf.kind, and what the leaves are worth: hop ladder"},
+	{"moa/ce", "the cross-entropy of the models of others (nats)", true, "moa.lr and moa.passes: a model that lags behind who it models"},
 }
 
 // run is one seed's mean return, by part of the run.
@@ -75,7 +80,8 @@ func (q *Forgetting) Take(seed uint64, rows []runlog.Row, warm int64) {
 	}
 	gained, lost := x.peak.Mean()-x.first.Mean(), x.peak.Mean()-x.last.Mean()
 	noise := math.Hypot(x.peak.SE(), x.last.SE())
-	x.fell = gained > sure*math.Hypot(x.peak.SE(), x.first.SE()) && lost > deep*gained && lost > sure*noise
+	span := max(math.Abs(x.first.Mean()), math.Abs(x.peak.Mean()), math.Abs(x.last.Mean()))
+	x.fell = lost > much*span && gained > sure*math.Hypot(x.peak.SE(), x.first.SE()) && lost > deep*gained && lost > sure*noise
 	q.runs = append(q.runs, x)
 	if !x.fell {
 		return
@@ -157,7 +163,7 @@ func (q *Forgetting) why(most bool) (says, next string, worse bool) {
 			continue
 		}
 		grew = grew || change.Mean() > 0
-		if worse = worse || change.Mean() > 0 && (most || n.name == "ppo/lr"); len(list) < 3 {
+		if worse = worse || change.Mean() > 0 && (n.name == "ppo/lr" || most && n.tells); len(list) < 3 {
 			list = append(list, fmt.Sprintf("%s went from %.2g to %.2g", n.words, was.Mean(), is.Mean()))
 			next = cmp.Or(next, n.next+"; the checkpoint of the peak is kept as the best")
 		}

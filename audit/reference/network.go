@@ -226,6 +226,13 @@ func (n Net) shake(share float64, seed uint64) {
 	}
 }
 
+// Shaken returns the network with every weight moved by its last digits.
+func (n Net) Shaken(seed uint64) Net {
+	out := n.Clone()
+	out.shake(1.2e-7, seed)
+	return out
+}
+
 // Compare compares how a network became got with how it became want. Parts that want
 // leaves where they are must stay there.
 func (before Net) Compare(got, want Net) Change {

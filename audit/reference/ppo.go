@@ -51,6 +51,7 @@ type Adding struct {
 	Saved     *safetensors.File // the learner before it learns
 	Nets      []Net             // [A] the weights that played the window; nil: not known
 	Hindsight []float32         // what the own network reads of goals; nil: what was played
+	Shaken    uint64            // the seed of what moves Nets by rounding; 0: nothing does
 }
 
 // Beside is a model that learns beside an own network: where its weights are saved, what
@@ -218,6 +219,21 @@ func (o *Own) slip(w **Window, adam *Adam) {
 	*w = &copied
 }
 
+// digits moves what is learnt from by the last digits that float32 has of the values that it is the difference of, if the update is
+// a shaken one.
+func (o Own) digits(adv, ret []float64, ro *batch.Rollout, a agent.ID) {
+	if o.Shaken == 0 {
+		return
+	}
+	r := rng.New(o.Shaken).Child("digits", int(a)).Rand()
+	const digit = 1.2e-7
+	for i := range adv {
+		v := math.Abs(float64(ro.Value[ro.Slot(a, i/ro.Envs, i%ro.Envs)])) + math.Abs(ret[i])
+		adv[i] += digit * v * (2*float64(r.Float32()) - 1)
+		ret[i] += digit * v * (2*float64(r.Float32()) - 1)
+	}
+}
+
 // gather collects the rows of one rollout: those at which the agents were alive and
 // acted themselves, in order of agent, time and env.
 func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
@@ -234,6 +250,7 @@ func (o Own) gather(l *Learnt, ro *batch.Rollout, rewards Rewards) {
 		for i, more := range o.Adv {
 			adv[i] += more
 		}
+		o.digits(adv, ret, ro, a)
 		first := ro.Slot(a, 0, 0)
 		for t := range ro.Steps {
 			for n := range ro.Envs {

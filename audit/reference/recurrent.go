@@ -74,6 +74,35 @@ func (o Own) states(l *Learnt, ro *batch.Rollout, k int, a agent.ID, rows map[Ro
 	return out
 }
 
+// AfterCuts calls do for every slot after a cut of the agents' own with what their network says there, given what they remember: net
+// are the weights that played the window.
+func (o Own) AfterCuts(net Net, ro *batch.Rollout, do func(a agent.ID, slot int, value float64)) {
+	for k, a := range o.Agents {
+		for n := range ro.Envs {
+			m := o.Forget()
+			for i, name := range []string{"h", "c"} {
+				copy(m[i].V, o.Memory[k][name].V[n*o.LSTM:(n+1)*o.LSTM])
+			}
+			for t := range ro.Steps {
+				step, slot, next := ro.Step(a, t, n), ro.Slot(a, t, n), ro.Slot(a, t+1, n)
+				if !ro.Alive[slot] || !ro.Own[step] {
+					continue
+				}
+				if ro.Start[ro.Moment(t, n)] {
+					m = o.Forget()
+				}
+				if o.Recall(net, ro.ObsAt(slot), m); ro.End[step] == batch.Cut {
+					then := [2]*Mat{NewMat(1, o.LSTM), NewMat(1, o.LSTM)}
+					copy(then[0].V, m[0].V)
+					copy(then[1].V, m[1].V)
+					_, v := o.Recall(net, ro.ObsAt(next), then)
+					do(a, next, v)
+				}
+			}
+		}
+	}
+}
+
 // Forget is a memory in which nothing is.
 func (a Actor) Forget() [2]*Mat { return [2]*Mat{NewMat(1, a.LSTM), NewMat(1, a.LSTM)} }
 

@@ -18,7 +18,9 @@ import (
 // over the steps k of l's episode that the window shows, where s_k is the slope of
 // log pi_j(a_k) along v = grad_j J_me, a game's. nets are the weights with which
 // everybody played.
-func (w *Window) LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net) []float64 {
+//
+// shaken is the seed of what moves the weights by rounding before; 0: nothing does.
+func (w *Window) LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net, shaken uint64) []float64 {
 	ro := w.Rollout
 	adv := make([][]float64, ro.Agents)
 	for b := range agent.ID(ro.Agents) {
@@ -37,7 +39,9 @@ func (w *Window) LOLA(a Actor, c PPO, eta float64, me agent.ID, nets []Net) []fl
 		if j == me || nets[j] == nil {
 			continue
 		}
-		s := slope(a, nets[j], ro, j, adv[me], games)
+		net := nets[j].Clone()
+		net.shake(rounding, shaken)
+		s := slope(a, net, ro, j, adv[me], games, shaken)
 		for n := range ro.Envs {
 			for l := range ro.Steps {
 				first, last := l, l
@@ -74,7 +78,7 @@ func (w *Window) RootMean(a agent.ID, x []float64) float64 {
 }
 
 // slope returns s of agent j at each of its own steps, [T][N], 0 elsewhere.
-func slope(a Actor, net Net, ro *batch.Rollout, j agent.ID, adv []float64, games float64) []float64 {
+func slope(a Actor, net Net, ro *batch.Rollout, j agent.ID, adv []float64, games float64, shaken uint64) []float64 {
 	var x [][]float64
 	var at []int
 	var action []int32
@@ -98,7 +102,7 @@ func slope(a Actor, net Net, ro *batch.Rollout, j agent.ID, adv []float64, games
 		logits, _ := a.Forward(t, net, rowsOf(x))
 		return t.At(t.LogSoftmax(logits, legal), action)
 	}
-	v, t := net.Clone(), &Tape{}
+	v, t := net.Clone(), &Tape{round: ulps(shaken)}
 	t.Backward(t.Weigh(logp(t, v), weight))
 	norm := 0.
 	for _, m := range v {
