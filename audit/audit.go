@@ -52,6 +52,8 @@ type Options struct {
 	Change func(*spec.Spec, *train.Parts)
 	// Rows, if not nil, changes what is logged before it is.
 	Rows func([]runlog.Row)
+	// Lives, if not nil, is asked too: it looks at lives in which agents of a checkpoint learn, which are led elsewhere (package lab).
+	Lives func(ctx context.Context, s *spec.Spec, body []byte) ([]check.Finding, error)
 	// Say, if not nil, is told what is being done.
 	Say func(what string)
 }
@@ -256,14 +258,17 @@ func bounded(parent context.Context, limit time.Duration, what, module string, a
 	return found, err
 }
 
-// moduleOf is the module of a function of this program's, "" if it is of none.
-func moduleOf(function string) string {
-	for _, of := range []struct{ folder, module string }{
+// moduleOf is the module of the first of some functions, as panicked names them, that is of one.
+func moduleOf(functions string) string {
+	of := []struct{ folder, module string }{
 		{"search", "planner"}, {"model/moa", "moa"}, {"model/world", "world"}, {"agent/imagine", "world"}, {"agent/ppo", "ppo"},
 		{"model/actor", "ppo"}, {"game/rollout", "rollout"}, {"train/eval", "rollout"}, {"model", "goals"}, {"train/pretrain", "goals"},
-	} {
-		if strings.HasPrefix(function, of.folder+".") || strings.HasPrefix(function, of.folder+"/") {
-			return of.module
+	}
+	for function := range strings.SplitSeq(functions, ", called by ") {
+		for _, x := range of {
+			if strings.HasPrefix(function, x.folder+".") || strings.HasPrefix(function, x.folder+"/") {
+				return x.module
+			}
 		}
 	}
 	return ""

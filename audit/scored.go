@@ -61,8 +61,13 @@ func (u *session) scored(ctx context.Context) ([]check.Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: scoring: %w", err)
 	}
+	found = append(found, wide)
 	lives, err := u.live(ctx, saved, own)
-	return append(append(found, wide), lives...), err
+	if found = append(found, lives...); err == nil && u.opt.Lives != nil && u.spec.Seats > 1 {
+		lives, err = u.opt.Lives(ctx, &u.exp, body)
+		found = append(found, lives...)
+	}
+	return found, err
 }
 
 // How many copies agents act in at once: more than the trees of a search that advance together; for how many steps; and how many

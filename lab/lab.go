@@ -237,6 +237,7 @@ func SameGame(v, w *spec.Spec) error {
 // comes before its training was done beside the runs of out. name is what the audit is called.
 func (l *Lab) Audit(ctx context.Context, what string, sets []string, out string, opt audit.Options) (r *audit.Result, name string,
 	err error) {
+	opt.Lives = l.learntLives
 	if audit.Folder(what) {
 		if len(sets) > 0 {
 			return nil, "", Misused("--set: a run's folder is audited as it was run")
