@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	checks "github.com/hop-marl/hop/audit/check"
+	"github.com/hop-marl/hop/audit/probe"
 	"github.com/hop-marl/hop/audit/record"
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game/agent"
@@ -53,9 +54,11 @@ func (u *session) prepared(ctx context.Context) (out []check.Finding, err error)
 		out = append(out, f)
 	}
 	if err == nil && of.Response != "" {
-		var f check.Finding
-		f, err = u.responding()
-		out = append(out, f)
+		var told, dealt check.Finding
+		if told, err = u.responding(); err == nil {
+			dealt, err = u.answered(ctx, dir)
+		}
+		out = append(out, told, dealt)
 	}
 	return out, err
 }
@@ -350,6 +353,100 @@ func (u *session) responding() (check.Finding, error) {
 		share := float64(wrong) / float64(f.Rows)
 		f.Accuse(check.Fault, share, fmt.Sprintf("In %.3g %% of the steps a response network is told other kinds of co-players than sit there.",
 			100*share), "train/pretrain: answerPlayer.writeKinds")
+	}
+	return f, nil
+}
+
+// answered asks whether a response network meets the teams that it should, learns at the rates that it should, and goes on as if
+// nothing had been where it is interrupted: two windows of one step, in each copy of which a team is dealt once.
+func (u *session) answered(ctx context.Context, dir string) (check.Finding, error) {
+	f := check.Finding{
+		Step: 4, Check: "response networks meet the teams that they should", Module: "planner", Unit: "teams that differ",
+		Says: "Teams that a response network meets are dealt as its streams give, its rate falls by the share of the run that is over, and one " +
+			"that is interrupted ends as if it were not.",
+	}
+	c := pretrain.DefaultResponse().For(u.parts.Game)
+	c.Window, c.Envs, c.Save = 1, 64, 1
+	c.Steps = 2 * c.Envs
+	bad := func(format string, args ...any) {
+		f.Accuse(check.Fault, f.Effect+1, "A response network "+fmt.Sprintf(format, args...)+".", "train/pretrain: teamDealer.deal; Response.Run, Resume")
+	}
+	train := func(name string, from []byte) ([2]*runlog.Checkpoint, error) {
+		var saved [2]*runlog.Checkpoint
+		r, err := pretrain.NewResponse(c, u.parts.Game, 5, 1, nil)
+		if err == nil && from != nil {
+			err = r.Resume(from, int64(c.Envs))
+		}
+		if err != nil {
+			return saved, err
+		}
+		run, err := runlog.Create(filepath.Join(dir, name), []byte("name: audit\n"), runlog.Info{})
+		if err != nil {
+			return saved, err
+		}
+		defer run.Close()
+		window := 0
+		if from != nil {
+			window = 1
+		}
+		if err := r.Run(ctx, run, func(p pretrain.ResponseProgress) {
+			share := float64(window) / 2
+			for _, st := range p.Stats {
+				if want := c.PPO.LR + (c.PPO.LREnd-c.PPO.LR)*share; st.Name == "ppo/lr" && math.Abs(st.Value-want) > 1e-9 {
+					bad("learns at a rate of %.4g where %.0f %% of its training are over; it should be %.4g", st.Value, 100*share, want)
+				}
+			}
+			window++
+		}); err != nil {
+			return saved, err
+		}
+		for i := range saved {
+			if saved[i], err = models.At(filepath.Join(dir, name), int64((i+1)*c.Envs)); err != nil && (i > 0 || from == nil) {
+				return saved, err
+			}
+		}
+		return saved, nil
+	}
+	whole, err := train("response", nil)
+	if err != nil {
+		return f, err
+	}
+	again, err := train("response-again", whole[0].Body)
+	if err != nil {
+		return f, err
+	}
+	var files [3]*safetensors.File
+	for i, at := range []*runlog.Checkpoint{whole[0], whole[1], again[1]} {
+		if files[i], err = safetensors.Parse(at.Body); err != nil {
+			return f, err
+		}
+	}
+	if lost := probe.Unlike(files[1], files[2]); len(lost) > 0 {
+		bad("that is interrupted ends elsewhere: %d tensors differ, such as %s", len(lost), lost[0])
+	}
+	cast, err := files[0].Bytes("cast")
+	if err != nil {
+		return f, err
+	}
+	seats, kinds, self := u.spec.Seats, len(c.Who), slices.Index(c.Who, pretrain.Self)
+	for n := range c.Envs { // half of the teams are of one kind, the others are drawn one by one, and a share is of copies alone
+		r, team := rng.New(5).Child("cast").Child("env", n).Rand(), make([]byte, seats)
+		if self >= 0 && c.Share > 0 && r.Float64() < c.Share {
+			for a := range team {
+				team[a] = byte(self)
+			}
+		} else {
+			alike, kind := r.Float64() < 0.5, r.IntN(kinds)
+			for a := range team {
+				if team[a] = byte(kind); !alike {
+					team[a] = byte(r.IntN(kinds))
+				}
+			}
+			team[0] = byte(max(0, self))
+		}
+		if f.Rows++; !slices.Equal(cast[n*seats:(n+1)*seats], team) {
+			bad("meets the team %v in copy %d, by the stream it is %v", cast[n*seats:(n+1)*seats], n, team)
+		}
 	}
 	return f, nil
 }
