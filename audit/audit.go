@@ -179,7 +179,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	}
 	limit := time.Minute + 10*time.Since(began)
 	var seen, scored, guards, learnt []check.Finding
-	more := [6][]check.Finding{}
+	more := [7][]check.Finding{}
 	asked := []func(context.Context) error{func(ctx context.Context) (err error) {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
@@ -206,6 +206,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	}
 	if first.broke == nil && from == nil {
 		ask(0, "a run is interrupted", "checkpoint", func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
+		ask(6, "a run is saved", "checkpoint", func(ctx context.Context) (check.Finding, error) { return probe.Saves(ctx, s, opt.Seeds[0]) })
 		ask(1, "a run goes on more cores", "rollout", func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
 		ask(2, "a window is played at the run's own size", "ppo", func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
 		if first.hop == nil && first.taps[0].params != nil && !s.Imagine.On && len(s.Kinds) == 0 {
@@ -225,7 +226,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		return nil, err
 	}
 	seen = slices.Concat(seen, guards, learnt)
-	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4], more[5])), more[3])...)
+	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4], more[5], more[6])), more[3])...)
 	r.locate()
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil
@@ -345,6 +346,8 @@ type session struct {
 	total        int            // windows to see
 	curves       [][]float64    // [A][windows]
 	rows         []int          // [A] own rows seen
+	ownNow       []int          // [A] of this window
+	ownMade      []int          // [A] of the imagined window after it that was the last
 	acts         [][]int        // [A][actions] how often each was taken
 	acting       acting
 	logs         logs
@@ -531,10 +534,12 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 			u.lastImagined = h
 		}
 		u.imagined++
+		u.ownMade = ownRows(ro)
 		u.imagination.See(ro)
 		return
 	}
 	u.window++
+	u.ownNow, u.ownMade = ownRows(ro), make([]int, ro.Agents)
 	u.replay.Shown = u.window <= u.exp.Train.Warm.Windows
 	raw := u.raw
 	if raw == nil {
@@ -572,6 +577,19 @@ func (u *session) see(ro *batch.Rollout, imagined bool) {
 		}
 	}
 	clear(u.deeds)
+}
+
+// ownRows counts each agent's rows to learn from.
+func ownRows(ro *batch.Rollout) []int {
+	rows := make([]int, ro.Agents)
+	for a := range agent.ID(ro.Agents) {
+		record.Each(ro, a, func(_, _, step, slot int) {
+			if ro.Alive[slot] && ro.Own[step] {
+				rows[a]++
+			}
+		})
+	}
+	return rows
 }
 
 // imaginationRun is what the watch over imagination knows of the run.

@@ -71,6 +71,14 @@ func (l *logs) take(u *session, p *train.Progress) {
 			l.must(u, p, "count/rows"+part, who, float64(c.Rows), -1, 0)
 		}
 	}
+	for a, n := range u.ownNow {
+		if u.hop != nil || u.imagination != nil {
+			l.must(u, p, train.BufferMetric+"real", a, float64(n), 1, 0)
+		}
+		if u.imagination != nil {
+			l.must(u, p, train.BufferMetric+"imagined", a, float64(u.ownMade[a]), 1, 0)
+		}
+	}
 	l.episodes(u, p)
 }
 
@@ -116,6 +124,20 @@ func (l *logs) episodes(u *session, p *train.Progress) {
 			}
 			return 0
 		}
+	}
+	of, names := map[string][]float64{}, u.exp.KindNames(u.spec.Seats)
+	for a, name := range names {
+		if len(u.exp.Train.Team) > 0 && u.exp.Train.Team[a] != "learn" {
+			name = u.exp.Train.Team[a]
+		}
+		of[name] = append(of[name], mean(func(e checks.Ended) float64 { return e.Return[a] }))
+	}
+	for name, returns := range of {
+		sum := 0.
+		for _, x := range returns {
+			sum += x / float64(len(returns))
+		}
+		l.must(u, p, train.KindMetric+name, -1, sum, len(returns)*len(list), 1e-6)
 	}
 	for a := range u.spec.Seats {
 		must("return", a, func(e checks.Ended) float64 { return e.Return[a] })
