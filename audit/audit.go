@@ -96,6 +96,7 @@ func small(s spec.Spec) spec.Spec {
 	s.Train.Window = min(s.Train.Window, 64)
 	s.Train.Stages, s.Train.Switch = nil, nil
 	s.Train.Warm.Windows = min(s.Train.Warm.Windows, 2)
+	s.Train.Strangers.Every = min(s.Train.Strangers.Every, 3)
 	s.Train.Save = max(s.Train.Steps, 1)
 	if s.Imagine.On {
 		s.Train.Envs, s.Imagine.Trust, s.Imagine.Refresh = min(given, 64), min(s.Imagine.Trust, 0.3), 1
@@ -179,7 +180,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	}
 	limit := time.Minute + 10*time.Since(began)
 	var seen, scored, guards, learnt []check.Finding
-	more := [7][]check.Finding{}
+	more := [8][]check.Finding{}
 	asked := []func(context.Context) error{func(ctx context.Context) (err error) {
 		seen = append(seen, first.ruled(rng.New(opt.Seeds[0]).Child("rules")))
 		if opt.Game == nil {
@@ -217,6 +218,9 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.broke == nil && from == nil && s.Imagine.On {
 		ask(5, "agents imagine several times", "world", func(ctx context.Context) (check.Finding, error) { return rounds(ctx, s, opt) })
 	}
+	if first.broke == nil && from == nil && !s.Imagine.On && len(s.Kinds) == 0 && s.Actor.LSTM == 0 && sp.Seats > 1 {
+		ask(7, "the team switches", "rollout", func(ctx context.Context) (check.Finding, error) { return switches(ctx, s, opt) })
+	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
 		ask(3, "one brain is shared", "ppo", func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
@@ -226,7 +230,7 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		return nil, err
 	}
 	seen = slices.Concat(seen, guards, learnt)
-	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4], more[5], more[6])), more[3])...)
+	r.Add(slices.Concat(seen, echoes(seen, slices.Concat(scored, more[0], more[1], more[2], more[4], more[5], more[6], more[7])), more[3])...)
 	r.locate()
 	r.Learns, r.Updates, r.Rows, r.Windows = first.learns(), first.changes(), first.rows, first.window
 	return r, nil

@@ -248,6 +248,7 @@ func drills() []drill {
 		{guard: "one agent behind", spoil: top, begin: paid(nothing, []float32{10, 1.05, 10}), windows: 28},
 		{guard: "one agent behind", window: 25, spoil: top, begin: paid(nothing, []float32{10, 0.3, 5})},
 		{guard: "one agent behind", spoil: top, begin: paid(nothing, []float32{10, 0.3, 3.2}), windows: 28},
+		{guard: "one agent behind", window: 25, spoil: top, begin: paid([]float32{0, 20, 0}, []float32{10, 20.5, 10})}, // who gains little
 		{guard: "one agent behind", spoil: at(1, 150), begin: paid(nothing, []float32{10, 0.3, 10}), windows: 28},
 	}
 }

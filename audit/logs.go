@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
@@ -18,8 +19,9 @@ type logs struct {
 	rows   int
 	wrong  []wrongRow
 	failed int
-	at     int // episodes of the replay already logged
-	before int // env steps of the replay before the run's own count began
+	at     int                // episodes of the replay already logged
+	before int                // env steps of the replay before the run's own count began
+	known  map[string]float64 // of scores on strangers, from the first time on
 }
 
 type wrongRow struct {
@@ -79,7 +81,53 @@ func (l *logs) take(u *session, p *train.Progress) {
 			l.must(u, p, train.BufferMetric+"imagined", a, float64(u.ownMade[a]), 1, 0)
 		}
 	}
+	l.strangers(u, p)
 	l.episodes(u, p)
+}
+
+// strangers holds scores of models of others against what fixed episodes must come to: they are due every so often, and who acts in
+// them, and what the Bayes observer foresees of that, is the same each time.
+func (l *logs) strangers(u *session, p *train.Progress) {
+	t, scored := u.exp.Train, false
+	if t.Strangers.Every == 0 || u.hop == nil {
+		return
+	}
+	if l.known == nil {
+		l.known = map[string]float64{}
+	}
+	for _, row := range p.Rows {
+		name, is := strings.CutPrefix(row.Name, train.StrangerMetric)
+		if !is {
+			continue
+		}
+		scored = true
+		if strings.HasSuffix(name, "/start") {
+			continue
+		}
+		l.rows++
+		key := fmt.Sprintf("%s of agent %d", row.Name, row.Agent)
+		if n, known := l.known[key+", rows"]; known && n != float64(row.N) {
+			l.bad(wrongRow{row.Name + " (rows behind it)", row.Agent, float64(row.N), n, u.window})
+		}
+		if strings.Contains(name, "/limit") {
+			if v, known := l.known[key]; known && v != row.Value {
+				l.bad(wrongRow{row.Name, row.Agent, row.Value, v, u.window})
+			}
+			l.known[key] = row.Value
+		}
+		l.known[key+", rows"] = float64(row.N)
+	}
+	due := u.window%t.Strangers.Every == 0 || u.window == t.Warm.Windows || p.Step >= t.Steps
+	if l.rows++; len(l.known) > 0 && due != scored {
+		l.bad(wrongRow{"scores on strangers", -1, asNumber(scored), asNumber(due), u.window})
+	}
+}
+
+func asNumber(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // episodes compares what is logged of the window's episodes: those in which nobody's
@@ -174,6 +222,9 @@ func (g *given) take(p *tap, w *learner.Window) {
 	share := steps / float64(u.exp.Train.Steps)
 	over := func(from, to float64, over int) float64 { return from + (to-from)*min(steps/float64(over), 1) }
 	c := p.exp.PPO
+	if r := u.exp.Train.Recorded; r.Windows > 0 && g.windows <= 2*r.Windows {
+		g.recorded(u, w, u.window%r.Windows)
+	}
 	bad("a share of the run", w.Share, share)
 	bad("a scale of rewards", w.Rewards.Scale, c.RewardScale)
 	bad("a discount of the team's rewards", w.Rewards.Gamma, c.Gamma)
@@ -193,6 +244,25 @@ func (g *given) take(p *tap, w *learner.Window) {
 			got = w.Rewards.Goal[i]
 		}
 		bad("a weight of "+goal, got, want)
+	}
+}
+
+// recorded holds what is shown again beside a window against the rules: it is played from the stream of its turn.
+func (g *given) recorded(u *session, w *learner.Window, turn int) {
+	bad := func(what string) {
+		if g.failed++; len(g.wrong) < 4 {
+			g.wrong = append(g.wrong, fmt.Sprintf("%s in window %d", what, u.window))
+		}
+	}
+	if w.Recorded == nil || w.Recorded.Envs != u.exp.Train.Envs {
+		bad("no recorded steps")
+		return
+	}
+	again := checks.NewReplay(u.parts.Game, u.parts.Key.Child("recorded").Child("window", turn), u.exp.Train.Envs)
+	again.Learns = make([]bool, u.spec.Seats)
+	again.Window(w.Recorded, nil, nil)
+	if i := check.Worst(again.Findings()); i >= 0 && again.Findings()[i].Status == check.Fault {
+		bad("recorded steps that are not those of their turn")
 	}
 }
 

@@ -127,6 +127,36 @@ func fades(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error)
 	return f, nil
 }
 
+// switches lets a bot take the last agent's place for a window, and the agent come back.
+func switches(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
+	f := check.Finding{
+		Step: 3, Check: "places are played by whom switches of the team say", Module: "rollout", Unit: "share of rows",
+		Says: "A bot that takes a place in the middle of a run plays it from then on, until the agent comes back.",
+	}
+	s.Train.Envs, s.Train.Window = min(s.Train.Envs, 4), min(s.Train.Window, 16)
+	g, err := s.Game.Build()
+	if err != nil {
+		return f, err
+	}
+	seats, window := g.Spec().Seats, s.Train.Envs*s.Train.Window
+	begin := (s.Train.Warm.Windows + 1) * window
+	s.Train.Switch = []train.Switch{{At: begin, Agent: seats - 1, To: "random"}, {At: begin + 2*window, Agent: seats - 1, To: "learn"}}
+	u, err := newSession(s, opt.Seeds[0], opt, true, nil)
+	if err != nil {
+		return f, err
+	}
+	u.large = true
+	if err := u.run(ctx, s.Train.Warm.Windows+6); err != nil && u.broke == nil {
+		return f, err
+	}
+	if found := u.replay.Placed.Finding(); found.Status >= check.Suspect {
+		found.Check, found.Says = f.Check, "With switches of the team: "+found.Says
+		return found, nil
+	}
+	f.Rows = u.window
+	return f, nil
+}
+
 // rounds lets agents imagine three times after a window.
 func rounds(ctx context.Context, s spec.Spec, opt Options) (check.Finding, error) {
 	f := check.Finding{

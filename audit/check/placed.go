@@ -58,8 +58,20 @@ func NewPlaced(g game.Game, cfg train.Config, key rng.Key, trial int) (*Placed, 
 }
 
 // learns reports whether a place is a learner's now.
-func (p *Placed) learns(a int) bool {
-	return !p.Shown && (len(p.cfg.Team) == 0 || p.cfg.Team[a] == "learn")
+func (p *Placed) learns(a int) bool { return !p.Shown && p.role(a) == "learn" }
+
+// role returns who plays a place in a window, but for stand-ins: as the team says, then as the last of the switches that have come.
+func (p *Placed) role(a int) string {
+	who := "learn"
+	if len(p.cfg.Team) > 0 {
+		who = p.cfg.Team[a]
+	}
+	for _, sw := range p.cfg.Switch {
+		if sw.Agent == a && sw.At <= p.Steps {
+			who = sw.To
+		}
+	}
+	return who
 }
 
 // Begin deals the places of an episode that begins in env n.
@@ -143,10 +155,10 @@ func (p *Placed) due(a, n int) place {
 		}
 		return place(p.cfg.Warm.Who[1])
 	}
-	if d := p.choice[a][n]; d != "" || len(p.cfg.Team) == 0 || p.cfg.Team[a] == "learn" {
+	if d := p.choice[a][n]; d != "" || p.role(a) == "learn" {
 		return d
 	}
-	return place(p.cfg.Team[a])
+	return place(p.role(a))
 }
 
 // Acts holds what was played for an agent against who was due; learner: its own mind's player did it.

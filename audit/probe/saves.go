@@ -15,11 +15,11 @@ import (
 
 // How saving is looked at: a run of so many windows after the warm-up, of which three in four have a checkpoint come due.
 const (
-	savedWindows = 9
+	savedWindows = 13
 	savedEnvs    = 4
 	savedSteps   = 16
-	savedLast    = 2 // that are kept, and
-	savedEvery   = 3 // every third
+	savedLast    = 3 // that are kept, and
+	savedEvery   = 5 // every fifth
 )
 
 // Saves asks whether a run leaves the checkpoints that its spec asks for: when they are due, the newest, every so-many-th, and the
@@ -84,7 +84,7 @@ func Saves(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, is not there: %s.", i+1, len(steps), step,
 				why(newest, nth)), "train: SelfPlay.Run (when), checkpoint (its score); store/runlog: Run.Checkpoint and prune")
 		case !stays && none == nil:
-			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, stays: it is none of the %d newest, no %drd one and "+
+			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, stays: it is none of the %d newest, no %dth one and "+
 				"not the best.", i+1, len(steps), step, savedLast, savedEvery), "store/runlog: prune")
 		}
 	}
@@ -102,7 +102,7 @@ func why(newest, nth bool) string {
 	case newest:
 		return fmt.Sprintf("it is one of the %d newest", savedLast)
 	case nth:
-		return fmt.Sprintf("every %drd is to stay", savedEvery)
+		return fmt.Sprintf("every %dth is to stay", savedEvery)
 	}
 	return "it is that of the best score"
 }
