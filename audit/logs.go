@@ -205,6 +205,8 @@ type given struct {
 	windows int
 	wrong   []string // the first few, in words
 	failed  int
+	shares  int     // of those, shares of the run
+	last    float64 // share that was told
 }
 
 func (g *given) take(p *tap, w *learner.Window) {
@@ -225,7 +227,9 @@ func (g *given) take(p *tap, w *learner.Window) {
 	if r := u.exp.Train.Recorded; r.Windows > 0 && g.windows <= 2*r.Windows {
 		g.recorded(u, w, u.window%r.Windows)
 	}
+	was := g.failed
 	bad("a share of the run", w.Share, share)
+	g.shares, g.last = g.shares+g.failed-was, w.Share
 	bad("a scale of rewards", w.Rewards.Scale, c.RewardScale)
 	bad("a discount of the team's rewards", w.Rewards.Gamma, c.Gamma)
 	prosocial := c.Prosocial
@@ -272,6 +276,9 @@ func (u *session) handed() check.Finding {
 	f := check.Finding{
 		Step: 3, Check: "learners are told what the spec says", Module: "buffers", Unit: "numbers that differ", Rows: g.windows,
 		Says: "How far the run is, and how rewards are scaled, shared and weighted by goal, is what the spec says.",
+	}
+	if counted := float64(u.loop.Step()) / float64(u.exp.Train.Steps); g.failed == g.shares && math.Abs(g.last-counted) < 1e-12 {
+		f.Module = "logging" // minds are told what was counted, and the count is off
 	}
 	c, made := u.exp.PPO, u.exp.Rewards()
 	if made.Scale != c.RewardScale || made.Gamma != c.Gamma || made.Prosocial != c.Prosocial || made.ProsocialEnd != c.ProsocEnd {

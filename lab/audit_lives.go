@@ -58,7 +58,7 @@ func (l *Lab) learntLives(ctx context.Context, s *spec.Spec, body []byte) ([]che
 	}
 	config := prepare.DefaultAdapt()
 	config.Learn, config.Every, config.Lives = x.Learn, watchedWindow, watchedLives
-	config.Steps, config.Last = watchedSteps, x.Game.Spec().Horizon+1
+	config.Steps, config.Last = watchedSteps, min(x.Game.Spec().Horizon+1, watchedSteps/2)
 	c := &adapting{Lab: l, Adapt: config, people: map[string]eval.Member{}, turns: make(chan struct{}, 1), workers: 1}
 	m, err := c.meeting(ctx, x.Game, nil, slices.Repeat([]string{"random"}, x.Game.Spec().Seats-1), false)
 	if err != nil {

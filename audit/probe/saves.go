@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +81,20 @@ func Saves(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 	for i, step := range steps {
 		_, none := reader.At(dir, int64(step))
 		newest, nth, top := i >= len(steps)-savedLast, (i+1)%savedEvery == 0, i == best
+		if none == nil {
+			var seal struct{ Score float64 }
+			text, err := os.ReadFile(filepath.Join(dir, "checkpoints", fmt.Sprintf("step-%012d.json", step)))
+			if err == nil {
+				err = json.Unmarshal(text, &seal)
+			}
+			if err != nil {
+				return f, err
+			}
+			if math.Abs(seal.Score-scores[i]) > 1e-9*max(1, math.Abs(scores[i])) {
+				f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d has a score of %.6g; by the returns until then it is %.6g.", i+1,
+					len(steps), seal.Score, scores[i]), "train: SelfPlay.progress, what the best checkpoint is known by")
+			}
+		}
 		switch stays := newest || nth || top; {
 		case stays && none != nil:
 			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, is not there: %s.", i+1, len(steps), step,
