@@ -166,7 +166,6 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		s = whole(s, updates(&s, opt)+1)
 	}
 	say(fmt.Sprintf("seeds %d: %d windows", opt.Seeds, updates(&s, opt)))
-	began := time.Now()
 	first, err := r.watch(ctx, s, opt, from)
 	if err != nil {
 		return nil, err
@@ -178,7 +177,6 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	if first.alike() {
 		r.Add(orders(&s, r.Returns)...)
 	}
-	limit := time.Minute + 10*time.Since(began)
 	var seen, scored, guards, learnt []check.Finding
 	more := [8][]check.Finding{}
 	asked := []func(context.Context) error{func(ctx context.Context) (err error) {
@@ -187,18 +185,18 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 			opt.Game = checks.Game(first.parts.Game, rng.New(opt.Seeds[0]).Child("audit"), opt.Episodes)
 		}
 		seen = slices.Concat(seen, opt.Game, first.findings(), first.plansInPlay())
-		if scored, err = bounded(ctx, limit, "agents are scored", "rollout", first.scored); err != nil || first.spec.Opaque {
+		if scored, err = bounded(ctx, "agents are scored", "rollout", first.scored); err != nil || first.spec.Opaque {
 			return err
 		}
-		guards, err = bounded(ctx, limit, "guards are tried", "guards", first.drilled)
+		guards, err = bounded(ctx, "guards are tried", "guards", first.drilled)
 		if err == nil && from == nil && first.hop != nil { // a run's checkpoint holds what became of its models
-			learnt, err = bounded(ctx, 3*limit, "models are trained", "goals", first.prepared)
+			learnt, err = bounded(ctx, "models are trained", "goals", first.prepared)
 		}
 		return err
 	}}
 	ask := func(at int, what, module string, f func(ctx context.Context) (check.Finding, error)) {
 		asked = append(asked, func(ctx context.Context) (err error) {
-			more[at], err = bounded(ctx, limit, what, module, func(ctx context.Context) ([]check.Finding, error) {
+			more[at], err = bounded(ctx, what, module, func(ctx context.Context) ([]check.Finding, error) {
 				found, err := f(ctx)
 				return []check.Finding{found}, err
 			})
@@ -206,10 +204,18 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 		})
 	}
 	if first.broke == nil && from == nil {
-		ask(0, "a run is interrupted", "checkpoint", func(ctx context.Context) (check.Finding, error) { return probe.Resumed(ctx, s, opt.Seeds[0]) })
-		ask(6, "a run is saved", "checkpoint", func(ctx context.Context) (check.Finding, error) { return probe.Saves(ctx, s, opt.Seeds[0]) })
-		ask(1, "a run goes on more cores", "rollout", func(ctx context.Context) (check.Finding, error) { return probe.Cores(ctx, large, opt.Seeds[0]) })
-		ask(2, "a window is played at the run's own size", "ppo", func(ctx context.Context) (check.Finding, error) { return atSize(ctx, large, opt) })
+		ask(0, "a run is interrupted", "checkpoint", func(ctx context.Context) (check.Finding, error) {
+			return probe.Resumed(ctx, s, opt.Seeds[0])
+		})
+		ask(6, "a run is saved", "checkpoint", func(ctx context.Context) (check.Finding, error) {
+			return probe.Saves(ctx, s, opt.Seeds[0])
+		})
+		ask(1, "a run goes on more cores", "rollout", func(ctx context.Context) (check.Finding, error) {
+			return probe.Cores(ctx, large, opt.Seeds[0])
+		})
+		ask(2, "a window is played at the run's own size", "ppo", func(ctx context.Context) (check.Finding, error) {
+			return atSize(ctx, large, opt)
+		})
 		if first.hop == nil && first.taps[0].params != nil && !s.Imagine.On && len(s.Kinds) == 0 {
 			ask(4, "passes end early", "ppo", func(ctx context.Context) (check.Finding, error) { return stopsEarly(ctx, s, opt) })
 			ask(5, "a run nears its end", "ppo", func(ctx context.Context) (check.Finding, error) { return fades(ctx, s, opt) })
@@ -223,7 +229,9 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	}
 	if first.alike() && len(opt.Seeds) > 1 && len(first.parts.Minds) == sp.Seats && s.Plain() && !s.Imagine.On {
 		own := opt
-		ask(3, "one brain is shared", "ppo", func(ctx context.Context) (check.Finding, error) { return shared(ctx, s, own, sp.Seats, r.Returns) })
+		ask(3, "one brain is shared", "ppo", func(ctx context.Context) (check.Finding, error) {
+			return shared(ctx, s, own, sp.Seats, r.Returns)
+		})
 	}
 	say("the game without learning, a run that is interrupted, one on more cores and at its own size, shared brains")
 	if err := cores.All(ctx, asked...); err != nil {
@@ -236,9 +244,12 @@ func audit(ctx context.Context, s spec.Spec, opt Options, from *checkpoint) (*Re
 	return r, nil
 }
 
+// limit is how long something that is asked of further runs may take: many times what it does.
+const limit = 10 * time.Minute
+
 // bounded asks something of further runs. Where they panic, fail or do not come to an end that is a finding: what is named says what
 // is being done, and the module is that of where a panic came from, else the one that is given.
-func bounded(parent context.Context, limit time.Duration, what, module string, ask func(ctx context.Context) ([]check.Finding, error),
+func bounded(parent context.Context, what, module string, ask func(ctx context.Context) ([]check.Finding, error),
 ) (found []check.Finding, err error) {
 	ctx, stop := context.WithTimeout(parent, limit)
 	defer stop()
@@ -256,7 +267,7 @@ func bounded(parent context.Context, limit time.Duration, what, module string, a
 	switch found, err = ask(ctx); {
 	case err == nil || parent.Err() != nil:
 	case errors.Is(err, context.DeadlineExceeded):
-		fails(module, fmt.Sprintf("it does not come to an end: not within %v", limit.Round(time.Second)))
+		fails(module, fmt.Sprintf("it does not come to an end: not within %v", limit))
 	default:
 		fails(module, fmt.Sprintf("it fails: %v", err))
 	}
@@ -266,8 +277,8 @@ func bounded(parent context.Context, limit time.Duration, what, module string, a
 // moduleOf is the module of the first of some functions, as panicked names them, that is of one.
 func moduleOf(functions string) string {
 	of := []struct{ folder, module string }{
-		{"search", "planner"}, {"model/moa", "moa"}, {"model/world", "world"}, {"agent/imagine", "world"}, {"agent/ppo", "ppo"},
-		{"model/actor", "ppo"}, {"game/rollout", "rollout"}, {"train/eval", "rollout"}, {"model", "goals"}, {"train/pretrain", "goals"},
+		{"search", "planner"}, {"model/moa", "moa"}, {"model/world", "world"}, {"agent/imagine", "world"}, {"agent/ppo", check.PPO},
+		{"model/actor", check.PPO}, {"game/rollout", "rollout"}, {"train/eval", "rollout"}, {"model", "goals"}, {"train/pretrain", "goals"},
 	}
 	for function := range strings.SplitSeq(functions, ", called by ") {
 		for _, x := range of {

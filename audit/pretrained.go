@@ -54,11 +54,11 @@ func (u *session) prepared(ctx context.Context) (out []check.Finding, err error)
 		out = append(out, f)
 	}
 	if err == nil && of.Response != "" {
-		var told, dealt check.Finding
-		if told, err = u.responding(); err == nil {
+		var who, dealt check.Finding
+		if who, err = u.responding(); err == nil {
 			dealt, err = u.answered(ctx, dir)
 		}
-		out = append(out, told, dealt)
+		out = append(out, who, dealt)
 	}
 	return out, err
 }
@@ -369,7 +369,8 @@ func (u *session) answered(ctx context.Context, dir string) (check.Finding, erro
 	c.Window, c.Envs, c.Save = 1, 64, 1
 	c.Steps = 2 * c.Envs
 	bad := func(format string, args ...any) {
-		f.Accuse(check.Fault, f.Effect+1, "A response network "+fmt.Sprintf(format, args...)+".", "train/pretrain: teamDealer.deal; Response.Run, Resume")
+		f.Accuse(check.Fault, f.Effect+1, "A response network "+fmt.Sprintf(format, args...)+".",
+			"train/pretrain: teamDealer.deal; Response.Run, Resume")
 	}
 	train := func(name string, from []byte) ([2]*runlog.Checkpoint, error) {
 		var saved [2]*runlog.Checkpoint
@@ -424,7 +425,7 @@ func (u *session) answered(ctx context.Context, dir string) (check.Finding, erro
 	if lost := probe.Unlike(files[1], files[2]); len(lost) > 0 {
 		bad("that is interrupted ends elsewhere: %d tensors differ, such as %s", len(lost), lost[0])
 	}
-	cast, err := files[0].Bytes("cast")
+	dealt, err := files[0].Bytes("cast")
 	if err != nil {
 		return f, err
 	}
@@ -444,8 +445,8 @@ func (u *session) answered(ctx context.Context, dir string) (check.Finding, erro
 			}
 			team[0] = byte(max(0, self))
 		}
-		if f.Rows++; !slices.Equal(cast[n*seats:(n+1)*seats], team) {
-			bad("meets the team %v in copy %d, by the stream it is %v", cast[n*seats:(n+1)*seats], n, team)
+		if f.Rows++; !slices.Equal(dealt[n*seats:(n+1)*seats], team) {
+			bad("meets the team %v in copy %d, by the stream it is %v", dealt[n*seats:(n+1)*seats], n, team)
 		}
 	}
 	return f, nil

@@ -86,7 +86,7 @@ func (u *session) wide(own func(name string) (eval.Config, error)) (check.Findin
 	}
 	next := "agent/ppo: Player.forward, and what it shares between rows of a batch"
 	if u.hop != nil {
-		f.Module, next = "planner", "search: Forest.SearchOn, and how groups of trees follow each other; agent/hop: what is kept by tree or by env"
+		f.Module, next = "planner", "search: Forest.SearchOn, and how groups of trees follow each other; agent/hop: what is kept by env"
 	}
 	var seen [2]*batch.Rollout
 	for i, workers := range []int{1, (wideEnvs + wideFew - 1) / wideFew} {

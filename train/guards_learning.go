@@ -130,9 +130,10 @@ func (w *window) behind() {
 			if w.learns(w.mind) { // it may be a role that they have found
 				bad = check.Note
 			}
-			w.warn(bad, "one agent behind", "", fmt.Sprintf("agent %d has gained %.2g since it began, every other agent at least %.2g, for %d windows",
-				i, gain, least, st.Lags[i]), "hop audit RUN holds its updates against their definition; if another seed leaves another agent "+
-				"behind, it is a role that they have found")
+			w.warn(bad, "one agent behind", "", fmt.Sprintf("agent %d has gained %.2g since it began, every other agent at least %.2g, for %d "+
+				"windows", i, gain, least, st.Lags[i]),
+				"hop audit RUN holds its updates against their definition; if another seed leaves another agent "+
+					"behind, it is a role that they have found")
 		}
 	}
 }

@@ -29,10 +29,10 @@ var named = []struct {
 	next        string
 }{
 	{"ppo/lr", "the learning rate", true, "let ppo.lr_end be below ppo.lr"},
-	{"ppo/entropy", "the policy's entropy (nats)", true, "ppo.entropy and ppo.entropy_end: play that gets more random, or has one action left"},
+	{"ppo/entropy", "the policy's entropy (nats)", true, "ppo.entropy and ppo.entropy_end: play that gets random, or has one action left"},
 	{"ppo/kl", "how far the policy moves a window (nats)", true, "lower ppo.lr, ppo.epochs or ppo.clip, or set ppo.target_kl"},
 	{"ppo/value_loss", "the loss of the values", false, "ppo.reward_scale and ppo.lr: values that do not fit the returns"},
-	{"search/entropy", "the entropy of the search's policy (nats)", true, "search.act and search.beta: how the agents act on what they search"},
+	{"search/entropy", "the entropy of the search's policy (nats)", true, "search.act and search.beta: how agents act on what they search"},
 	{"search/value_loss", "the loss of the values", false, "leaf.kind, and what the leaves are worth: hop ladder"},
 	{"moa/ce", "the cross-entropy of the models of others (nats)", true, "moa.lr and moa.passes: a model that lags behind who it models"},
 }

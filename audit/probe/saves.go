@@ -100,8 +100,8 @@ func Saves(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, is not there: %s.", i+1, len(steps), step,
 				why(newest, nth)), "train: SelfPlay.Run (when), checkpoint (its score); store/runlog: Run.Checkpoint and prune")
 		case !stays && none == nil:
-			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, stays: it is none of the %d newest, no %dth one and "+
-				"not the best.", i+1, len(steps), step, savedLast, savedEvery), "store/runlog: prune")
+			f.Accuse(check.Fault, f.Effect+1, fmt.Sprintf("Checkpoint %d of %d, of env step %d, stays: it is none of the %d newest, no %dth one "+
+				"and not the best.", i+1, len(steps), step, savedLast, savedEvery), "store/runlog: prune")
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "checkpoints", "*.safetensors"))
