@@ -18,7 +18,7 @@ import (
 // breaks, after which later seeds do not count.
 func TestAuditOnAnyCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	s := load(t, "ppo-4x4", true)
+	s := load(t, "ppo-matrix", true)
 	for name, breaks := range map[string]bool{"healthy": false, "the second seed breaks": true} {
 		var first string
 		for _, cores := range []int{1, 3} {
@@ -46,7 +46,7 @@ func TestAuditOnAnyCores(t *testing.T) {
 
 // breakAt lets the run of a seed panic in its third window.
 func breakAt(t *testing.T, seed uint64) func(*spec.Spec, *train.Parts) {
-	s := load(t, "ppo-4x4", true)
+	s := load(t, "ppo-matrix", true)
 	fresh, err := s.Parts(seed, spec.Machine{Workers: 1})
 	must(t, err)
 	return func(_ *spec.Spec, p *train.Parts) {
@@ -70,7 +70,7 @@ func TestAnAuditIsStopped(t *testing.T) {
 	opt.Change = func(_ *spec.Spec, p *train.Parts) {
 		p.Watch = func(*batch.Rollout, bool) { once.Do(stop) }
 	}
-	if _, err := audit.Spec(ctx, load(t, "ppo-4x4", true), opt); !errors.Is(err, context.Canceled) {
+	if _, err := audit.Spec(ctx, load(t, "ppo-matrix", true), opt); !errors.Is(err, context.Canceled) {
 		t.Errorf("an audit that is stopped ends with %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestCrossplayOnAnyCores(t *testing.T) {
 	l, out := &Lab{Reg: registry.New(), Version: "test"}, t.TempDir()
 	spec, err := l.Reg.Load("hop-4x4", []string{
-		"train.steps=200", "train.envs=2", "train.warm.windows=1", "eval.episodes=2", "search.trees=2", "leaf.repeat=1",
+		"train.steps=200", "train.envs=2", "train.warm.windows=1", "eval.episodes=2", "search.trees=2", "search.sims=8", "leaf.repeat=1",
 		"actor.hidden=[16]", "moa.hidden=[16,16]"})
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestCrossplayOnAnyCores(t *testing.T) {
 	if _, err := l.Train(t.Context(), training); err != nil {
 		t.Fatal(err)
 	}
-	config := CrossConfig{Entries: []string{filepath.Join(out, "hop-4x4-001"), "ns", "random"}, Episodes: 12, Seed: 3}
+	config := CrossConfig{Entries: []string{filepath.Join(out, "hop-4x4-001"), "ns", "random"}, Episodes: 6, Seed: 3}
 	var first string
 	for _, workers := range []int{1, 3} {
 		var count []int

@@ -45,7 +45,7 @@ func inUse() float64 {
 // Comparisons of large runs at many thresholds, their curves and their specs are all kept in
 // one budget, and what they need while they are made is that of one run.
 func TestComparingLargeRunsHoldsLittle(t *testing.T) {
-	root, rows, runs := t.TempDir(), 150_000, 3
+	root, rows, runs := t.TempDir(), 100_000, 3
 	if *long {
 		rows = 1_850_000 // 84 MB each
 	}

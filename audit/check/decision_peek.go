@@ -89,8 +89,12 @@ func scrambleStep(ro *batch.Rollout, step int, r *rng.Rand) {
 }
 
 func noise(dst []float32, r *rng.Rand) {
+	var bits uint64
 	for i := range dst {
-		dst[i] = float32(r.IntN(2))
+		if i%64 == 0 {
+			bits = r.Uint64()
+		}
+		dst[i], bits = float32(bits&1), bits>>1
 	}
 }
 

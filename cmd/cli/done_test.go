@@ -76,7 +76,7 @@ func TestWhatIsSaidIsPlain(t *testing.T) {
 
 // A command that is typed without what it needs, or a group without its command, answers with an example of itself.
 func TestEveryCommandAnswersWithAnExample(t *testing.T) {
-	k := newParser(&app{out: io.Discard, err: io.Discard, reg: registry.New()})
+	k := newParser(&app{out: io.Discard, err: io.Discard, reg: registry.New()}, "")
 	var asked []string
 	var visit func(n *kong.Node) // commands and groups
 	visit = func(n *kong.Node) {

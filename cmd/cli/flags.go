@@ -220,32 +220,57 @@ type madeFlags struct {
 	jsonFlag
 }
 
-// newGrammar returns the command line, with the flags that configs have.
-func newGrammar() *grammar {
-	g := &grammar{}
-	g.Collect.from(prepare.DefaultCollect())
-	g.Pretrain.MOA.from(prepare.DefaultMOA())
-	g.Pretrain.Sequence.from(prepare.DefaultSequence())
-	g.Pretrain.VAE.from(prepare.DefaultVAE("a"))
-	g.Pretrain.CVAE.from(prepare.DefaultCVAE())
-	g.Pretrain.World.from(prepare.DefaultWorld())
-	g.Pretrain.Response.from(prepare.DefaultResponse())
-	g.Zoo.Train.from(prepare.DefaultZoo())
-	g.Adapt.from(prepare.DefaultAdapt())
-	score := prepare.DefaultAdapt()
-	score.Strangers, score.Lives = "test", 4
-	g.Strangers.Score.from(score)
-	g.Bench.Plan.from(bench.DefaultPlans())
-	g.Eval.from(lab.DefaultEval())
-	g.Oracle.from(lab.DefaultSolve())
-	g.Crossplay.from(lab.DefaultCross())
-	g.Ladder.from(lab.DefaultLadder())
-	g.Compare.from(compare.Default())
-	g.Export.from(export.ONNX{})
-	g.Sweep.Run_.from(sweep.DefaultOptions())
-	g.Sweep.Resume.from(sweep.DefaultOptions())
-	g.Worker.from(sweep.Server{})
-	return g
+// newGrammar returns the command line, with the flags that configs have. Of a line that begins with a command's name
+// it has that command alone: to make the others takes longer than all else that a short command does.
+func newGrammar(word string) *grammar {
+	c := &verbs{}
+	all := reflect.ValueOf(c).Elem()
+	for i := range all.NumField() {
+		if f := all.Type().Field(i); strings.ToLower(f.Name) == word {
+			if fill, ok := configured[word]; ok {
+				fill(c)
+			}
+			one := reflect.New(reflect.StructOf([]reflect.StructField{f}))
+			one.Elem().Field(0).Set(all.Field(i))
+			return &grammar{Commands: one.Interface()}
+		}
+	}
+	for _, fill := range configured {
+		fill(c)
+	}
+	return &grammar{Commands: c}
+}
+
+// configured gives commands the flags of their configs.
+var configured = map[string]func(c *verbs){
+	"collect": func(c *verbs) { c.Collect.from(prepare.DefaultCollect()) },
+	"pretrain": func(c *verbs) {
+		c.Pretrain.MOA.from(prepare.DefaultMOA())
+		c.Pretrain.Sequence.from(prepare.DefaultSequence())
+		c.Pretrain.VAE.from(prepare.DefaultVAE("a"))
+		c.Pretrain.CVAE.from(prepare.DefaultCVAE())
+		c.Pretrain.World.from(prepare.DefaultWorld())
+		c.Pretrain.Response.from(prepare.DefaultResponse())
+	},
+	"zoo":   func(c *verbs) { c.Zoo.Train.from(prepare.DefaultZoo()) },
+	"adapt": func(c *verbs) { c.Adapt.from(prepare.DefaultAdapt()) },
+	"strangers": func(c *verbs) {
+		score := prepare.DefaultAdapt()
+		score.Strangers, score.Lives = "test", 4
+		c.Strangers.Score.from(score)
+	},
+	"bench":     func(c *verbs) { c.Bench.Plan.from(bench.DefaultPlans()) },
+	"eval":      func(c *verbs) { c.Eval.from(lab.DefaultEval()) },
+	"oracle":    func(c *verbs) { c.Oracle.from(lab.DefaultSolve()) },
+	"crossplay": func(c *verbs) { c.Crossplay.from(lab.DefaultCross()) },
+	"ladder":    func(c *verbs) { c.Ladder.from(lab.DefaultLadder()) },
+	"compare":   func(c *verbs) { c.Compare.from(compare.Default()) },
+	"export":    func(c *verbs) { c.Export.from(export.ONNX{}) },
+	"sweep": func(c *verbs) {
+		c.Sweep.Run_.from(sweep.DefaultOptions())
+		c.Sweep.Resume.from(sweep.DefaultOptions())
+	},
+	"worker": func(c *verbs) { c.Worker.from(sweep.Server{}) },
 }
 
 // help holds what --help says at length: COMMAND.txt below a command's flags, with

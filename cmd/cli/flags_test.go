@@ -63,7 +63,7 @@ var needed = map[string][]string{
 // the stage, for every field of every command.
 func TestFlagsAreTheFieldsOfAStage(t *testing.T) {
 	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}}
-	parser := newParser(a)
+	parser := newParser(a, "")
 	same := func(c prepare.Config) {
 		t.Helper()
 		words := append(prepare.Line(c, nil, "runs/x"), "--out", "/tmp/out")
@@ -122,7 +122,7 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		if words[0] == "worker" {
 			words = append(words, "nats://x:1")
 		}
-		k, err := newParser(a).Parse(words)
+		k, err := newParser(a, words[0]).Parse(words)
 		if err != nil {
 			t.Errorf("hop %s: %v", line, err)
 			continue

@@ -40,7 +40,8 @@ import (
 // version is set by release builds.
 var version = "dev"
 
-type grammar struct {
+// verbs are the commands of the command line.
+type verbs struct {
 	List      listCmd      `cmd:"" help:"List games, minds, bots, presets or spec fields."`
 	Ls        lsCmd        `cmd:"" help:"List the runs in a folder: state, score, and the settings in which they differ."`
 	Mv        mvCmd        `cmd:"" help:"Rename or move a run."`
@@ -71,6 +72,11 @@ type grammar struct {
 	Version   versionCmd   `cmd:"" help:"Print version, commit, Go and kernel set."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that lets your shell complete hop's commands."`
+}
+
+// grammar is the command line.
+type grammar struct {
+	Commands any `embed:""` // verbs, or one of them
 
 	AcceptOlder bool `help:"Where a run's newest checkpoint is damaged, use an older one; without this, that is refused."`
 
@@ -159,16 +165,16 @@ func parse(a *app, args []string) (k *kong.Context, err error) {
 			panic(r)
 		}
 	}()
-	if k, err = newParser(a).Parse(args); err != nil {
+	if k, err = newParser(a, args[0]).Parse(args); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, brieflyHelp(err))
 	}
 	return k, notNegative(k)
 }
 
-// newParser returns what reads command lines.
-func newParser(a *app) *kong.Kong {
+// newParser returns what reads command lines that begin with a word; "": all of them.
+func newParser(a *app, word string) *kong.Kong {
 	parser, err := kong.New(
-		newGrammar(),
+		newGrammar(word),
 		kong.Name("hop"),
 		kong.Description(text("hop")),
 		kong.UsageOnError(),
@@ -211,7 +217,7 @@ func run(a *app, args []string) int {
 		args = []string{"--help"}
 	}
 	if args[0] == "__complete" && len(args) > 1 {
-		complete.Word(a.out, newParser(a).Model.Node, a.reg, lab.Planners, args[1:])
+		complete.Word(a.out, newParser(a, "").Model.Node, a.reg, lab.Planners, args[1:])
 		return 0
 	}
 	if args[0] == "__interrupt" && len(args) > 1 {

@@ -96,41 +96,41 @@ var quick = []shortened{
 	{"go run ./cmd/hop train", []string{
 		"--set", mainStages,
 		"--set", "follow=[{name: strangers, adapt: {strangers: validation, some: 1, steps: 60, last: 30, lives: 1, starts: 2}}]",
-		"--set", "train.steps=2500", "--set", "train.envs=64", "--set", "eval.episodes=10", "--set", "train.save=1000",
-		"--set", "search.trees=2", "--set", "search.sims=8", "--set", small, "--set", short,
+		"--set", "train.steps=1500", "--set", "train.envs=32", "--set", "eval.episodes=4", "--set", "train.save=600",
+		"--set", "search.trees=2", "--set", "search.sims=4", "--set", small, "--set", short,
 	}},
 	{"hop train ppo", []string{
-		"--set", "train.steps=6000", "--set", "eval.episodes=50", "--set", "train.save=3000", "--set", short, "--set", small,
+		"--set", "train.steps=6000", "--set", "eval.episodes=20", "--set", "train.save=3000", "--set", short, "--set", small,
 	}},
-	{"hop compare ppo", []string{"--set", "train.steps=5000", "--set", "eval.episodes=50", "--set", short, "--set", small}},
+	{"hop compare ppo", []string{"--set", "train.steps=4096", "--set", "eval.episodes=20", "--set", short, "--set", small}},
 	{"hop train hop", []string{
-		"--set", short, "--set", small, "--set", "search.trees=2", "--set", "search.sims=8",
-		"--set", "train.steps=2500", "--set", "eval.episodes=10", "--set", "train.save=1000", "--set", "train.warm.windows=1",
+		"--set", short, "--set", small, "--set", "search.trees=2", "--set", "search.sims=4",
+		"--set", "train.steps=2000", "--set", "eval.episodes=4", "--set", "train.save=1000", "--set", "train.warm.windows=1",
 		"--set", "moa.hidden=[16,16]",
 	}},
 	{"hop ladder", []string{"--vs", "ns,nh,nh", "--episodes", "4"}},
-	{"hop audit", []string{"--seeds", "1", "--updates", "4", "--episodes", "40", "--set", "train.envs=16", "--set", short, "--set", small}},
+	{"hop audit", []string{"--seeds", "1", "--updates", "3", "--episodes", "20", "--set", "train.envs=8", "--set", short, "--set", small}},
 	{"hop adapt", []string{"--lives", "2", "--steps", "200", "--last", "100"}},
 	{"hop crossplay", []string{"--episodes", "4"}},
-	{"hop zoo train", []string{"--steps", "3000", "--set", short}},
+	{"hop zoo train", []string{"--steps", "1500", "--set", short}},
 	{"hop pretrain moa", []string{"--epochs", "1", "--set", "model.hidden=[16,16]"}},
 	{"hop pretrain world", []string{"--set", "epochs=1", "--set", "model.hidden=[16]", "--probe", "500", "--plays", "10"}},
-	{"hop pretrain response", []string{"--set", "steps=5000", "--episodes", "20"}},
-	{"hop collect", []string{"--rows", "5000"}},
+	{"hop pretrain response", []string{"--set", "steps=2000", "--episodes", "10"}},
+	{"hop collect", []string{"--rows", "2000"}},
 	{"hop oracle", []string{"--episodes", "5"}},
-	{"hop eval", []string{"--episodes", "2000"}},
-	{"hop bench env", []string{"--time", "10ms"}},
+	{"hop eval", []string{"--episodes", "200"}},
+	{"hop bench env", []string{"--time", "2ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
 	{"hop bench plan", []string{"--time", "1ms", "--size", "4", "--agents", "2"}},
-	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "20000"}},
+	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "9000"}},
 }
 
 // mainStages is the main job's preparation, made small.
-const mainStages = `prepare=[{name: lives, collect: {among: [train@1], life: 4, rows: 4000, seed: 7}},
+const mainStages = `prepare=[{name: lives, collect: {among: [train@1], life: 4, rows: 2000, seed: 7}},
 {name: reader, pretrain sequence: {data: '{lives}', model: {history: gru, code: 4, untyped: true, head: {distances: false}}, epochs: 1}},
-{name: world, pretrain world: {data: ['{lives}'], model: {hidden: [16]}, epochs: 1, probe: 500, plays: 10}}]`
+{name: world, pretrain world: {data: ['{lives}'], model: {hidden: [16]}, epochs: 1, probe: 100, plays: 4}}]`
 
-// The two pages share what their commands make. It takes 16 s of processor time, a fifth of
+// The two pages share what their commands make. It takes 10 s of processor time, a quarter of
 // it the main job made small: every command that the pages show is run.
 func TestReadmeCommandsRun(t *testing.T) {
 	lines := slices.Concat(commands(t, "README.md"), commands(t, "docs/commands.md"))

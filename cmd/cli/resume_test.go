@@ -26,7 +26,7 @@ const (
 	plainSpec = `
 game: {name: staghunt, size: 4, stags: 1, hares: 4, horizon: 35}
 actor: {frame: egof, hidden: [32, 32]}
-train: {envs: 32, window: 16, steps: 16000, save: 1600}
+train: {envs: 32, window: 16, steps: 8000, save: 800}
 eval: {episodes: 20}
 `
 	lstmSpec = `

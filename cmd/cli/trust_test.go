@@ -91,7 +91,7 @@ var trapped = map[string]struct {
 // Every command is one that starts nothing that somebody else's folders name, or one that
 // asks first. The list of commands is the command line's own.
 func TestNoCommandRunsWhatAStrangersFolderNames(t *testing.T) {
-	parser := newParser(&app{context.Background(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}})
+	parser := newParser(&app{context.Background(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}}, "")
 	for _, n := range parser.Model.Leaves(false) {
 		path := n.Path()
 		c, known := trapped[path]

@@ -46,7 +46,7 @@ func TestEveryFlagIsTypedSomewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &app{t.Context(), registry.New(), strings.NewReader(""), io.Discard, io.Discard, &ending{}}
-	for _, n := range newParser(a).Model.Leaves(true) {
+	for _, n := range newParser(a, "").Model.Leaves(true) {
 		for _, f := range n.Flags {
 			if stage := slices.Contains(prepare.Commands(), n.Path()); !stage && !f.Hidden && !typed["--"+f.Name] && unusedFlags[f.Name] == "" {
 				t.Errorf("hop %s --%s: no page, help or test types it; remove it, or say in unusedFlags why it stays", n.Path(), f.Name)

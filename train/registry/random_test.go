@@ -35,7 +35,7 @@ import (
 //
 // HOP_SPECS=500 HOP_SPECS_FROM=1000 go test ./train/registry tries more than usual.
 func TestRandomSpecs(t *testing.T) {
-	count, from := 16, 0
+	count, from := 12, 0
 	light := os.Getenv("HOP_SPECS") == ""
 	if n, err := strconv.Atoi(os.Getenv("HOP_SPECS")); err == nil {
 		count = n
@@ -156,7 +156,7 @@ func runAndResume(t *testing.T, s *spec.Spec) {
 		if err != nil {
 			fail("the team: %v", err)
 		}
-		res, err := eval.Run(context.Background(), eval.Config{Game: agents.Game, Team: team, Episodes: 2, Workers: 1, Key: rng.New(1)})
+		res, err := eval.Run(context.Background(), eval.Config{Game: agents.Game, Team: team, Episodes: 1, Workers: 1, Key: rng.New(1)})
 		if err != nil || math.IsNaN(res.Mean.Mean()) {
 			fail("its agents do not play: %v", err)
 		}
