@@ -487,7 +487,7 @@ const (
 	KeyLast  = 0xf000
 )
 
-// Keyed is a State of a deterministic game that can say its Key. Two states with equal keys,
+// Keyed is a State of a deterministic game, of no more seats than a Key has, that can say its Key. Two states with equal keys,
 // of one episode, go on alike, whoever plays that reads no more than that.
 type Keyed interface {
 	// Key writes the key, with what is needed for those reads; false: the game is too large for

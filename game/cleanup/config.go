@@ -12,7 +12,7 @@ import (
 // Config holds the parameters of the game.
 type Config struct {
 	Size        int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
-	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..8"`
+	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..64"`
 	Horizon     int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	View        int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	River       int     `yaml:"river" doc:"columns of river, at the left" unit:"cells" range:"1..63"`
@@ -121,7 +121,9 @@ func (g *Game) inOrchard(cell int16) bool { return int(cell)%g.c.Size >= g.c.Siz
 func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
-func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board.Cells())} }
+func (g *Game) New() game.State {
+	return &State{g: g, play: g.newPlay(), full: make([]bool, g.board.Cells())}
+}
 
 // Bots lists the scripted agents.
 func (g *Game) Bots() []game.BotInfo {

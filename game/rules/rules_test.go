@@ -210,3 +210,26 @@ func TestUnknownRulesAreNotAskedAbout(t *testing.T) {
 		t.Error("a parameter that is missing is passed over")
 	}
 }
+
+// So do games of many.
+func TestGamesOfManyKeepToTheirRules(t *testing.T) {
+	for name, sets := range map[string][]string{
+		"staghunt": {"size=6", "blocks=1", "stags=4", "hares=12", "horizon=12"}, "snowdrift": {"size=6", "drifts=12", "horizon=12"},
+		"coin": {"size=9", "grow=0.1", "pause=0", "horizon=12"}, "cleanup": {"growth=0.5", "horizon=12"},
+		"foraging": {"size=9", "food=4", "horizon=12"}, "tag": {"size=6", "prey=3", "horizon=12"},
+	} {
+		for _, n := range []string{"16", "64"} {
+			for _, view := range []string{"0", "1"} {
+				seats := "agents=" + n
+				if name == "tag" {
+					seats = map[string]string{"16": "predators=13", "64": "predators=61"}[n]
+				}
+				g, b := open(t, name, append(sets, seats, "view="+view)...)
+				b.Play(g, rng.New(1), 30)
+				if f := b.Finding(); f.Status != check.Pass {
+					t.Errorf("%s, %s seats, view %s: %v: %s\n%s", name, n, view, f.Status, f.Says, strings.Join(b.Wrong(), "\n"))
+				}
+			}
+		}
+	}
+}
