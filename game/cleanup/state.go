@@ -221,8 +221,9 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	g := st.g
 	copy(dst, g.planes)
-	n, planes := g.c.Agents, g.c.Agents+4
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, &g.spec.Obs)
+	planes := len(g.spec.Obs.Planes)
+	n := planes - things
 	for _, c := range g.river {
 		if st.full[c] {
 			dst[int(c)*planes+n+1] = 1

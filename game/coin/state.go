@@ -236,7 +236,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	clear(dst)
 	n, planes := st.g.c.Agents, len(st.g.spec.Obs.Planes)
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, &st.g.spec.Obs)
 	for c, owner := range st.lies {
 		if owner < 0 {
 			continue

@@ -97,9 +97,22 @@ func (p *Players) Relabel(src *Players, perm []game.Seat) {
 	}
 }
 
-// Show writes the first planes of a board, one for each of n seats, ego-first.
-func (p *Players) Show(dst []float32, s game.Seat, n, planes int) {
-	i := int(s)
+// Show writes the first planes of a board, one for each seat, ego-first, or oneself and a count of
+// the others where they are pooled.
+func (p *Players) Show(dst []float32, s game.Seat, l *game.Layout) {
+	i, n, planes := int(s), len(p.Pos), len(l.Planes)
+	if l.Pooled {
+		for o, c := range p.Pos {
+			switch {
+			case c == None:
+			case o == i:
+				dst[int(c)*planes] = 1
+			default:
+				dst[int(c)*planes+1]++
+			}
+		}
+		return
+	}
 	for k := range n {
 		if c := p.Pos[i]; c != None {
 			dst[int(c)*planes+k] = 1

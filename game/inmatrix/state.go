@@ -323,7 +323,7 @@ func (st *State) show(s game.Seat, dst []float32) {
 	copy(dst, st.g.walls)
 	l, n := &st.g.spec.Obs, st.g.c.Agents
 	all := n + planes
-	st.Show(dst, s, n, all)
+	st.Show(dst, s, l)
 	for i, c := range st.g.spots {
 		if sp := st.spot[i]; sp.taken == 0 {
 			dst[int(c)*all+n+planeStag+int(sp.kind)] = 1

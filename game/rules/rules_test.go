@@ -35,7 +35,7 @@ var settings = map[string]map[string][]string{
 		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"},
 		"pollution": {"0", "0.5", "1"},
 		"growth":    {"0.05", "0.5", "1"}, "restoration": {"0", "0.1"}, "depletion": {"0.4", "0.9"}, "start": {"0", "0.5"},
-		"reach": {"0", "1", "3"}, "pays": {"1", "3"}, "view": {"0", "3"},
+		"reach": {"0", "1", "3"}, "pays": {"1", "3"}, "view": {"0", "3"}, "pooled": {"false", "true"},
 	},
 	"foraging": {
 		"size": {"5", "6", "8"}, "agents": {"2", "3", "4"}, "food": {"1", "2", "4"}, "min_level": {"1", "2"}, "max_level": {"2", "3"},
@@ -106,6 +106,9 @@ func TestGamesKeepToTheirRules(t *testing.T) {
 				}
 				if slices.Contains(sets, "wrap=true") {
 					sets = append(sets, "from=0") // walls do not wrap
+				}
+				if slices.Contains(sets, "pooled=true") {
+					sets = append(sets, "view=0")
 				}
 				if slices.Contains(sets, "grow=0.05") {
 					sets = append(sets, "pause=0")

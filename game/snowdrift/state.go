@@ -172,7 +172,7 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+2
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, &st.g.spec.Obs)
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}

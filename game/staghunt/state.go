@@ -248,7 +248,7 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+3
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, l)
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}
