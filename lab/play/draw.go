@@ -29,7 +29,7 @@ const (
 	headTall  = 48 // the title and the bar of time
 	stripWide = 236
 	seatTall  = 46
-	mostRows  = 16  // of seats
+	mostRows  = 11  // of seats
 	wordsWide = 420 // the board's place in a game without one
 	wordsTall = 230
 )
