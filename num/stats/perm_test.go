@@ -355,9 +355,9 @@ func BenchmarkPermTestMeans(b *testing.B) {
 
 // One run of 64 agents has nothing to deal anew; all orders of 64 would fill any memory.
 func TestOneRunOfManyAgentsIsNoWork(t *testing.T) {
-	x := [][]float64{make([]float64, 64)}
-	for a := range x[0] {
-		x[0][a] = float64(a * a % 7)
+	x := make([][]float64, 64) // [agent][run]
+	for a := range x {
+		x[a] = []float64{float64(a * a % 7)}
 	}
 	r := rng.New(1).Rand()
 	if got := stats.PermTestMeans(x, 100, &r); got.P != 1 {
