@@ -20,7 +20,7 @@ import (
 //	last 5 3
 //	took 0=own
 //
-// Digits are seats; a is seat 0's coin, b seat 1's, and so on, after z $26 and up. wait counts the
+// Digits are seats; a is seat 0's coin, b seat 1's, and so on; after z come $26, $27 and so on. wait counts the
 // steps to play before the next coin. Actions are numbers, - before the first. Walls are #. An
 // episode that is over before its horizon was ended by chance.
 func (st *State) AppendText(b []byte) ([]byte, error) {
