@@ -93,11 +93,14 @@ type Layout struct {
 	Height, Width int
 	Planes        []string
 	Owned         int // planes after the agents' that are one for each seat too: the number of seats, or 0
-	Features      int
-	Picture       [3]int `json:",omitzero"` // height, width and channels of a picture, 0 to 1, that the features begin with; zero: none
-	Legal         int    // number of actions, or 0 if the mask is not observed
-	Time          int    // 1, or 0 if time is not observed
-	Last          int    // number of seats, or 0 if the last joint action is not observed
+	// Pooled says that plane 1 counts the other seats on each cell, in place of a plane for each, and
+	// that what they did is not observed: what an observation costs does not grow with the seats.
+	Pooled   bool `json:",omitzero"`
+	Features int
+	Picture  [3]int `json:",omitzero"` // height, width and channels of a picture, 0 to 1, that the features begin with; zero: none
+	Legal    int    // number of actions, or 0 if the mask is not observed
+	Time     int    // 1, or 0 if time is not observed
+	Last     int    // number of seats, or 0 if the last joint action is not observed
 }
 
 // PlanesLen returns the length of the planes part.
@@ -487,7 +490,7 @@ const (
 	KeyLast  = 0xf000
 )
 
-// Keyed is a State of a deterministic game that can say its Key. Two states with equal keys,
+// Keyed is a State of a deterministic game, of no more seats than a Key has, that can say its Key. Two states with equal keys,
 // of one episode, go on alike, whoever plays that reads no more than that.
 type Keyed interface {
 	// Key writes the key, with what is needed for those reads; false: the game is too large for

@@ -27,6 +27,9 @@ func TestConformance(t *testing.T) {
 		{"eight agents, no reach", func(c *cleanup.Config) {
 			c.Size, c.Agents, c.Horizon, c.River, c.Orchard, c.Reach, c.Growth = 4, 8, 15, 1, 2, 0, 0.5
 		}},
+		{"sixteen agents", func(c *cleanup.Config) { c.Size, c.Agents, c.View, c.Horizon, c.Growth = 5, 16, 1, 10, 0.3 }},
+		{"pooled", func(c *cleanup.Config) { c.Size, c.Agents, c.Pooled, c.Horizon, c.Growth = 5, 16, true, 10, 0.3 }},
+		{"sixty-four agents", func(c *cleanup.Config) { c.Size, c.Agents, c.Horizon, c.Growth = 6, 64, 5, 0.3 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) { gametest.Run(t, newGame(t, tc.edit)) })
 	}

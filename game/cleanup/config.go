@@ -12,9 +12,10 @@ import (
 // Config holds the parameters of the game.
 type Config struct {
 	Size        int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
-	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..8"`
+	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..64"`
 	Horizon     int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	View        int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
+	Pooled      bool    `yaml:"pooled" doc:"co-players are seen on one plane that counts them, not on one each, and their last actions are not: for PPO among many"`
 	River       int     `yaml:"river" doc:"columns of river, at the left" unit:"cells" range:"1..63"`
 	Orchard     int     `yaml:"orchard" doc:"columns of orchard, at the right" unit:"cells" range:"1..63"`
 	Pollution   float64 `yaml:"pollution" doc:"probability that a clean river cell fills with waste, each step" range:"0..1"`
@@ -40,6 +41,7 @@ func (c Config) Validate() error {
 	return errors.Join(config.Check(c),
 		config.Need(c.River+c.Orchard <= c.Size, "size", c.Size, "a board with room for the river and the orchard"),
 		config.Need(c.View == 0 || c.View >= c.Reach, "view", c.View, "0 or at least reach, because one may clean what one sees"),
+		config.Need(c.View == 0 || !c.Pooled, "pooled", c.Pooled, "false where view is above 0"),
 		config.Need(!(c.Restoration >= c.Depletion), "restoration", c.Restoration, "less than depletion"))
 }
 
@@ -49,6 +51,9 @@ const (
 	Harvest
 	actions
 )
+
+// things is how many planes follow the agents'.
+const things = 4
 
 // The goals.
 const (
@@ -74,12 +79,16 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	obs := grid.Layout(c.Size, c.Agents, actions, "river", "waste", "orchard", "apple")
+	if c.Pooled {
+		obs = grid.Pool(obs)
+	}
 	g := &Game{c: c, board: grid.New(c.Size, c.Size), spec: game.Spec{
 		Name: "cleanup", Kind: game.GeneralSum, Seats: c.Agents,
 		Actions:   grid.Actions("clean", "harvest"),
 		Goals:     []string{"clean", "harvest"},
 		Horizon:   c.Horizon,
-		Obs:       grid.Layout(c.Size, c.Agents, actions, "river", "waste", "orchard", "apple"),
+		Obs:       obs,
 		View:      c.View,
 		Symmetric: true,
 	}}
@@ -95,7 +104,7 @@ func (g *Game) lay() {
 	g.near = make([][]int16, cells)
 	dist := make([]int16, cells)
 	for cell := range cells {
-		at := int(cell)*len(g.spec.Obs.Planes) + c.Agents
+		at := (int(cell)+1)*len(g.spec.Obs.Planes) - things
 		switch {
 		case g.inRiver(cell):
 			g.river = append(g.river, cell)
@@ -121,7 +130,9 @@ func (g *Game) inOrchard(cell int16) bool { return int(cell)%g.c.Size >= g.c.Siz
 func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
-func (g *Game) New() game.State { return &State{g: g, full: make([]bool, g.board.Cells())} }
+func (g *Game) New() game.State {
+	return &State{g: g, play: g.newPlay(), full: make([]bool, g.board.Cells())}
+}
 
 // Bots lists the scripted agents.
 func (g *Game) Bots() []game.BotInfo {

@@ -273,11 +273,11 @@ func TestBotsActByTheirRules(t *testing.T) {
 
 func TestValidateNamesEveryFault(t *testing.T) {
 	_, err := cleanup.New(cleanup.Config{
-		Size: 3, Agents: 9, Horizon: 0, River: 2, Orchard: 2, Pollution: 2, Growth: -1, Restoration: 0.5, Depletion: 0.5, Start: 2, Reach: -1,
+		Size: 3, Agents: 65, Horizon: 0, River: 2, Orchard: 2, Pollution: 2, Growth: -1, Restoration: 0.5, Depletion: 0.5, Start: 2, Reach: -1,
 		Pays: math.Inf(1),
 	})
 	gametest.CheckFaults(t, err,
-		"agents is 9", "horizon is 0", "pollution is 2", "growth is -1", "start is 2", "reach is -1", "pays is",
+		"agents is 65", "horizon is 0", "pollution is 2", "growth is -1", "start is 2", "reach is -1", "pays is",
 		"size is 3, want a board with room", "restoration is 0.5, want less than depletion")
 }
 

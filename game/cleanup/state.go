@@ -32,9 +32,16 @@ type State struct {
 // play is the part of a state that a plain copy moves.
 type play struct {
 	grid.Players
-	waste     int32                // river cells filled with waste
-	cleaned   [grid.MaxSeats]int16 // steps in which the seat cleaned
-	harvested [grid.MaxSeats]int16 // steps in which the seat harvested
+	waste     int32   // river cells filled with waste
+	cleaned   []int16 // [seats] steps in which the seat cleaned
+	harvested []int16 // [seats] steps in which the seat harvested
+}
+
+// newPlay returns a play in which nothing has happened.
+func (g *Game) newPlay() play {
+	p := play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 2)}
+	p.cleaned, p.harvested = p.Row(0), p.Row(1)
+	return p
 }
 
 var (
@@ -45,7 +52,8 @@ var (
 // Reset fills river cells with waste and puts each agent on any cell.
 func (st *State) Reset(r *rng.Rand) {
 	g := st.g
-	st.play = play{Players: grid.NewPlayers()}
+	st.Clear()
+	st.waste = 0
 	clear(st.full)
 	for range int(math.Round(g.c.Start * float64(len(g.river)))) {
 		st.pollute(r)
@@ -140,7 +148,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 			panic("cleanup: illegal action")
 		}
 	}
-	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
+	st.Look(st.g.c.View, st.g.c.Size)
 	st.T++
 	for s, a := range acts {
 		st.Last[s] = int8(a)
@@ -213,8 +221,9 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	g := st.g
 	copy(dst, g.planes)
-	n, planes := g.c.Agents, g.c.Agents+4
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, &g.spec.Obs)
+	planes := len(g.spec.Obs.Planes)
+	n := planes - things
 	for _, c := range g.river {
 		if st.full[c] {
 			dst[int(c)*planes+n+1] = 1
@@ -227,13 +236,14 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	g.spec.Obs.Tail(dst, s, legal[:], int(st.T), g.c.Horizon, st.Last[:n])
+	g.spec.Obs.Tail(dst, s, legal[:], int(st.T), g.c.Horizon, st.Last)
 }
 
 // CopyFrom makes the state equal to src.
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
-	st.play = o.play
+	st.Players.Follow(&o.Players)
+	st.waste = o.waste
 	copy(st.full, o.full)
 }
 
@@ -242,15 +252,12 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
 	st.Relabel(&o.Players, perm)
-	for s, to := range perm {
-		st.cleaned[to], st.harvested[to] = o.cleaned[s], o.harvested[s]
-	}
 }
 
 // Cell says what stands on a cell, for pictures: the ground, then what is on it.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos, c)
 	ground, on := "", ""
 	switch {
 	case st.g.inRiver(c):

@@ -37,12 +37,11 @@ func (st *State) ground(c int16) byte {
 // Digits are seats; the letter after them is the ground, as of ground. cleaned
 // and harvested count steps.
 func (st *State) AppendText(b []byte) ([]byte, error) {
-	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
-	b = st.AppendLast(b, n, st.g.c.View)
-	b = grid.AppendNumbers(b, "cleaned", st.cleaned[:n])
-	return grid.AppendNumbers(b, "harvested", st.harvested[:n]), nil
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos, grid.Wide, func(b []byte, c int16) []byte { return append(b, st.ground(c)) })
+	b = st.AppendLast(b)
+	b = grid.AppendNumbers(b, "cleaned", st.cleaned)
+	return grid.AppendNumbers(b, "harvested", st.harvested), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; the lines after the
@@ -55,7 +54,8 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := State{g: st.g, play: play{Players: t.Players()}, full: make([]bool, len(st.full))}
+	fresh := st.g.New().(*State)
+	t.Players(&fresh.Players)
 	for at, cell := range t.Cells {
 		ground := cell[len(cell)-1]
 		fresh.full[at] = ground == 'w' || ground == 'a'
@@ -71,6 +71,6 @@ func (st *State) read(text []byte) error {
 		t.Numbers("harvested", int(t.T), false, func(s, v int) { fresh.harvested[s] = int16(v) })); err != nil {
 		return err
 	}
-	st.CopyFrom(&fresh)
+	st.CopyFrom(fresh)
 	return nil
 }

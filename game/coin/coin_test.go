@@ -41,6 +41,8 @@ func TestConformance(t *testing.T) {
 			c.From, c.Size, c.Grow, c.Horizon, c.Least, c.Stop = 3, 5, .05, 110, 100, .5
 		}},
 		{"four grow coins, taken by action", func(c *coin.Config) { c.Agents, c.Pause, c.Grow, c.Horizon = 4, 0, .1, 20 }},
+		{"sixteen agents", func(c *coin.Config) { c.Size, c.Agents, c.View, c.Horizon = 5, 16, 1, 10 }},
+		{"sixty-four grow coins", func(c *coin.Config) { c.Size, c.Agents, c.Solid, c.Pause, c.Grow, c.Horizon = 9, 64, true, 0, .1, 5 }},
 		{"three agents, crowded", func(c *coin.Config) { c.Size, c.Agents, c.Pause, c.Horizon = 2, 3, 0, 15 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) { gametest.Run(t, newGame(t, tc.edit)) })

@@ -13,7 +13,7 @@ import (
 // Pause 0 and Wrap; those of Melting Pot's coins are the preset ppo-coins.
 type Config struct {
 	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
-	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..4"`
+	Agents  int     `yaml:"agents" doc:"number of agents, each with a colour" range:"2..64"`
 	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed, unless it is hidden" unit:"steps" range:"1..10000"`
 	View    int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
 	Pays    float64 `yaml:"pays" doc:"reward for taking a coin of any colour" range:"0.."`
@@ -131,7 +131,7 @@ func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
-	return &State{g: g, play: play{board: g.boards[0]}, lies: make([]int8, g.c.Size*g.c.Size)}
+	return &State{g: g, play: g.newPlay(), lies: make([]int8, g.c.Size*g.c.Size), order: make([]int, g.c.Agents)}
 }
 
 // Bots lists the scripted agents.

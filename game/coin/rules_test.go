@@ -224,8 +224,8 @@ func TestBotsActByTheirRules(t *testing.T) {
 }
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	_, err := coin.New(coin.Config{Size: 2, Agents: 5, Horizon: 0, Pays: -1, Harm: -1, Take: "grab", Pause: -1})
-	gametest.CheckFaults(t, err, "size is 2, want a board with more cells", "agents is 5", "horizon is 0", "pays is -1", "harm is -1",
+	_, err := coin.New(coin.Config{Size: 2, Agents: 65, Horizon: 0, Pays: -1, Harm: -1, Take: "grab", Pause: -1})
+	gametest.CheckFaults(t, err, "size is 2, want a board with more cells", "agents is 65", "horizon is 0", "pays is -1", "harm is -1",
 		"take is grab", "pause is -1")
 }
 

@@ -29,17 +29,30 @@ import (
 type State struct {
 	g *Game
 	play
-	lies  []int8             // [cells] the owner of the coin there, or -1
-	order [grid.MaxSeats]int // scratch: who moves first
+	lies  []int8 // [cells] the owner of the coin there, or -1
+	order []int  // [seats] scratch: who moves first
 }
 
 // play is all that changes.
 type play struct {
 	grid.Players
-	board   *grid.Board         // one of the game's
-	wait    int32               // steps to play before the next coin, 0 if one is there or coins grow
-	stopped bool                // the episode is over by chance
-	took    [grid.MaxSeats]int8 // the goal reached in the last step, or game.NoGoal
+	board   *grid.Board // one of the game's
+	wait    int32       // steps to play before the next coin, 0 if one is there or coins grow
+	stopped bool        // the episode is over by chance
+	took    []int16     // [seats] the goal reached in the last step, or game.NoGoal
+}
+
+// newPlay returns a play in which nothing has happened.
+func (g *Game) newPlay() play {
+	p := play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 1), board: g.boards[0]}
+	p.took = p.Row(0)
+	return p
+}
+
+// follow makes the play equal to src.
+func (p *play) follow(src *play) {
+	p.Players.Follow(&src.Players)
+	p.board, p.wait, p.stopped = src.board, src.wait, src.stopped
 }
 
 var (
@@ -51,7 +64,8 @@ var (
 // Reset puts each agent on any cell, of its own where they are solid, and a coin on a cell without
 // agents; where coins grow there is none yet.
 func (st *State) Reset(r *rng.Rand) {
-	st.play = play{Players: grid.NewPlayers(), board: st.g.boards[0]}
+	st.Clear()
+	st.board, st.wait, st.stopped = st.g.boards[0], 0, false
 	if n := len(st.g.boards); n > 1 {
 		st.board = st.g.boards[r.IntN(n)]
 	}
@@ -81,7 +95,7 @@ func (st *State) open(r *rng.Rand) int16 {
 }
 
 // stands reports whether anybody is on a cell.
-func (st *State) stands(c int16) bool { return slices.Contains(st.Pos[:st.g.c.Agents], c) }
+func (st *State) stands(c int16) bool { return slices.Contains(st.Pos, c) }
 
 // drop puts a new coin on the board.
 func (st *State) drop(r *rng.Rand) {
@@ -144,12 +158,12 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 			panic("coin: illegal action")
 		}
 	}
-	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
+	st.Look(st.g.c.View, st.g.c.Size)
 	st.T++
 	if st.g.c.Solid {
 		st.push(acts, r)
 	} else {
-		st.board.Walk(st.Pos[:], st.Last[:], acts)
+		st.board.Walk(st.Pos, st.Last, acts)
 	}
 	taken := st.take(acts, rewards)
 	switch {
@@ -169,9 +183,8 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 
 // push lets one after the other move, in a drawn order, to where nobody stands.
 func (st *State) push(acts []int32, r *rng.Rand) {
-	order := st.order[:len(acts)]
-	r.Perm(order)
-	for _, s := range order {
+	r.Perm(st.order)
+	for _, s := range st.order {
 		a := acts[s]
 		if st.Last[s] = int8(a); a >= grid.Stay {
 			continue
@@ -204,7 +217,7 @@ func (st *State) take(acts []int32, rewards []float32) (taken bool) {
 			rewards[owner] -= float32(st.g.c.Harm)
 		}
 	}
-	for s, goal := range st.took[:len(acts)] {
+	for s, goal := range st.took {
 		if goal != game.NoGoal {
 			st.lies[st.Pos[s]] = -1
 		}
@@ -223,7 +236,7 @@ func (st *State) Observe(s game.Seat, dst []float32) {
 func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	clear(dst)
 	n, planes := st.g.c.Agents, len(st.g.spec.Obs.Planes)
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, &st.g.spec.Obs)
 	for c, owner := range st.lies {
 		if owner < 0 {
 			continue
@@ -239,36 +252,33 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	}
 	var legal [maxActions]bool
 	st.Legal(s, legal[:])
-	st.g.spec.Obs.Tail(dst, s, legal[:st.g.actions], int(st.T), st.g.c.Horizon, st.Last[:n])
+	st.g.spec.Obs.Tail(dst, s, legal[:st.g.actions], int(st.T), st.g.c.Horizon, st.Last)
 }
 
 // CopyFrom makes the state equal to src.
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
-	st.play = o.play
+	st.follow(&o.play)
 	copy(st.lies, o.lies)
 }
 
 // Permute makes the state equal to src with seat s, and its colour, moved to perm[s].
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
-	st.play = o.play
+	st.follow(&o.play)
 	for c, owner := range o.lies {
 		if st.lies[c] = owner; owner >= 0 {
 			st.lies[c] = int8(perm[owner])
 		}
 	}
 	st.Relabel(&o.Players, perm)
-	for s, to := range perm {
-		st.took[to] = o.took[s]
-	}
 }
 
 // Cell says what stands on a cell, for pictures. A coin's number is its owner's,
 // which is the plane that seat 0 sees it in.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos, c)
 	if st.board.Blocked[c] {
 		things = append(things, "block")
 	} else if owner := st.lies[c]; owner >= 0 {

@@ -20,29 +20,51 @@ import (
 //	last 5 3
 //	took 0=own
 //
-// Digits are seats; a is seat 0's coin, b seat 1's, and so on. wait counts the
+// Digits are seats; a is seat 0's coin, b seat 1's, and so on; after z come $26, $27 and so on. wait counts the
 // steps to play before the next coin. Actions are numbers, - before the first. Walls are #. An
 // episode that is over before its horizon was ended by chance.
 func (st *State) AppendText(b []byte) ([]byte, error) {
-	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d wait=%d", st.T, st.wait), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos, grid.Wide, func(b []byte, c int16) []byte {
 		switch owner := st.lies[c]; {
 		case st.board.Blocked[c]:
 			return append(b, '#')
 		case owner >= 0:
-			return append(b, byte('a'+owner))
+			return appendOwner(b, int(owner))
 		}
 		return b
 	})
-	b = append(st.AppendLast(b, n, st.g.c.View), "took"...)
-	for s, goal := range st.took[:n] {
+	b = append(st.AppendLast(b), "took"...)
+	for s, goal := range st.took {
 		if goal != game.NoGoal {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[goal])
 		}
 	}
 	return append(b, '\n'), nil
 }
+
+// appendOwner writes a coin, ownerOf reads it: -1 if it is none.
+func appendOwner(b []byte, owner int) []byte {
+	if owner < letters {
+		return append(b, byte('a'+owner))
+	}
+	return fmt.Appendf(b, "$%d", owner)
+}
+
+func ownerOf(thing string) int {
+	if num, ok := strings.CutPrefix(thing, "$"); ok {
+		if owner, err := strconv.Atoi(num); err == nil && owner >= letters {
+			return owner
+		}
+		return -1
+	}
+	if owner := int(thing[0]) - 'a'; len(thing) == 1 && owner < letters {
+		return owner
+	}
+	return -1
+}
+
+const letters = 26
 
 // UnmarshalText sets the state from what AppendText wrote; "last" and "took" may
 // be left out. The text must have the game's size and agents.
@@ -58,13 +80,15 @@ func (st *State) read(text []byte) error {
 	if !ok || int(wait) > c.Pause {
 		return fmt.Errorf("wait=%d in the first line, want wait= and a number up to %d", wait, c.Pause)
 	}
-	fresh := play{Players: t.Players(), wait: wait}
+	fresh := st.g.newPlay()
+	t.Players(&fresh.Players)
+	fresh.wait = wait
 	lies, coins := slices.Repeat([]int8{-1}, len(st.lies)), 0
 	for at, thing := range t.Things {
 		if thing == "" || thing == "#" {
 			continue
 		}
-		if owner := int(thing[0]) - 'a'; len(thing) == 1 && owner >= 0 && owner < c.Agents && (coins == 0 || c.Grow > 0) {
+		if owner := ownerOf(thing); owner >= 0 && owner < c.Agents && (coins == 0 || c.Grow > 0) {
 			lies[at], coins = int8(owner), coins+1
 			continue
 		}
@@ -108,9 +132,9 @@ func (st *State) read(text []byte) error {
 		if err != nil || s < 0 || s >= c.Agents || goal < 0 {
 			return fmt.Errorf("%q, want 0=own or 0=other", w)
 		}
-		fresh.took[s] = int8(goal)
+		fresh.took[s] = int16(goal)
 	}
-	st.play = fresh
+	st.follow(&fresh)
 	copy(st.lies, lies)
 	return nil
 }

@@ -52,7 +52,7 @@ func anyFood(st *State, _ game.Seat) uint8 { return st.left }
 func soloFood(st *State, s game.Seat) uint8 {
 	solo := uint8(0)
 	for f := range st.g.c.Food {
-		if st.foodLevel[f] <= st.level[s] {
+		if int16(st.foodLevel[f]) <= st.level[s] {
 			solo |= 1 << f
 		}
 	}

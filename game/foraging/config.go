@@ -14,7 +14,7 @@ import (
 // two agents and two food items.
 type Config struct {
 	Size     int  `yaml:"size" doc:"cells along each side of the board" range:"5..32"`
-	Agents   int  `yaml:"agents" doc:"number of foragers" range:"2..8"`
+	Agents   int  `yaml:"agents" doc:"number of foragers" range:"2..64"`
 	Food     int  `yaml:"food" doc:"food items at the start; fewer if the board has no room for more" range:"1..8"`
 	MinLevel int  `yaml:"min_level" doc:"lowest level of an agent" range:"1..8"`
 	MaxLevel int  `yaml:"max_level" doc:"highest level of an agent" range:"1..8"`
@@ -91,7 +91,8 @@ func (g *Game) Spec() game.Spec { return g.spec }
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
 	cells := g.board.Cells()
-	return &State{g: g, near: make([]int8, cells), dist: make([]int16, cells), queue: make([]int16, 0, cells)}
+	return &State{g: g, play: g.newPlay(), want: make([]int16, g.c.Agents), stays: make([]bool, g.c.Agents),
+		near: make([]int8, cells), dist: make([]int16, cells), queue: make([]int16, 0, cells)}
 }
 
 // Bots lists the scripted foragers.

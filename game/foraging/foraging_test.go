@@ -34,6 +34,8 @@ var settings = []struct {
 	{"split", with(func(c *foraging.Config) { c.Size, c.Shared, c.Agents, c.Food = 6, false, 4, 4 })},
 	{"view", with(func(c *foraging.Config) { c.Size, c.Food, c.View, c.Horizon = 7, 3, 1, 15 })},
 	{"crowded", with(func(c *foraging.Config) { c.Size, c.Agents, c.Food, c.Shared, c.Horizon = 5, 8, 8, false, 25 })},
+	{"sixteen", with(func(c *foraging.Config) { c.Size, c.Agents, c.Food, c.View, c.Horizon = 7, 16, 4, 2, 10 })},
+	{"sixty-four", with(func(c *foraging.Config) { c.Size, c.Agents, c.Food, c.Shared, c.Horizon = 9, 64, 3, false, 5 })},
 	{"strong", with(func(c *foraging.Config) { c.MinLevel, c.MaxLevel, c.Agents, c.Size = 3, 8, 5, 10 })},
 }
 
@@ -169,7 +171,7 @@ func TestConfigIsValidated(t *testing.T) {
 	for name, c := range map[string]foraging.Config{
 		"zero":             {},
 		"levels reversed":  with(func(c *foraging.Config) { c.MinLevel, c.MaxLevel = 3, 2 }),
-		"too many agents":  with(func(c *foraging.Config) { c.Agents = 9 }),
+		"too many agents":  with(func(c *foraging.Config) { c.Agents = 65 }),
 		"too small a size": with(func(c *foraging.Config) { c.Size = 4 }),
 		"no food":          with(func(c *foraging.Config) { c.Food = 0 }),
 	} {

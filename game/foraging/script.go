@@ -37,7 +37,7 @@ func (g *Game) Language() *script.Language {
 func (st *State) Spots(thing int, s game.Seat, dst []int16) int {
 	n := 0
 	for f := 0; f < st.g.c.Food && n < len(dst); f++ {
-		light := st.foodLevel[f] <= st.level[s]
+		light := int16(st.foodLevel[f]) <= st.level[s]
 		if st.left>>f&1 == 0 || thing == 1 && !light || thing == 2 && light {
 			continue
 		}

@@ -35,15 +35,17 @@ type State struct {
 	// Scratch of Reset and of the bots.
 	dist  []int16 // [cells]
 	queue []int16
+	want  []int16 // [seats]
+	stays []bool  // [seats]
 }
 
 // play is the part of a state that changes from step to step, and what belongs
 // to seats or is small.
 type play struct {
 	grid.Players
-	left      uint8               // bit f: item f is still there
-	took      [grid.MaxSeats]int8 // the item taken in the last step, or game.NoGoal
-	level     [grid.MaxSeats]int8
+	left      uint8         // bit f: item f is still there
+	took      []int16       // [seats] the item taken in the last step, or game.NoGoal
+	level     []int16       // [seats]
 	foodLevel [maxFood]int8 // 0 if there was no room for the item
 	total     int32         // sum of foodLevel
 }
@@ -57,14 +59,14 @@ var (
 // from the border and from other food, so that no cell is beside two items.
 func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
-	st.play = newPlay(grid.NewPlayers())
+	st.start()
 	for s := range c.Agents {
 		cell := int16(r.IntN(st.g.board.Cells()))
 		for st.seatOn(cell) >= 0 {
 			cell = int16(r.IntN(st.g.board.Cells()))
 		}
 		st.Pos[s] = cell
-		st.level[s] = int8(c.MinLevel + r.IntN(c.MaxLevel-c.MinLevel+1))
+		st.level[s] = int16(c.MinLevel + r.IntN(c.MaxLevel-c.MinLevel+1))
 	}
 	n := st.drawFood(r)
 	top := st.weakestSum()
@@ -81,13 +83,27 @@ func (st *State) Reset(r *rng.Rand) {
 	st.settle()
 }
 
-// newPlay returns the players with nothing taken.
-func newPlay(players grid.Players) play {
-	p := play{Players: players}
+// newPlay returns a play in which nobody is anywhere and nothing taken.
+func (g *Game) newPlay() play {
+	p := play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 2)}
+	p.took, p.level = p.Row(0), p.Row(1)
+	p.start()
+	return p
+}
+
+// start makes the play one in which nothing has happened.
+func (p *play) start() {
+	p.Clear()
+	p.left, p.foodLevel, p.total = 0, [maxFood]int8{}, 0
 	for s := range p.took {
 		p.took[s] = game.NoGoal
 	}
-	return p
+}
+
+// follow makes the play equal to src.
+func (p *play) follow(src *play) {
+	p.Players.Follow(&src.Players)
+	p.left, p.foodLevel, p.total = src.left, src.foodLevel, src.total
 }
 
 // drawFood draws up to the config's number of items, uniformly from the cells
@@ -139,7 +155,8 @@ func absInt(x int) int { return max(x, -x) }
 
 // weakestSum returns the levels of the three weakest agents together.
 func (st *State) weakestSum() int {
-	levels := st.level
+	levels := st.want
+	copy(levels, st.level)
 	n := st.g.c.Agents
 	sum := 0
 	for i := range min(weakest, n) {
@@ -171,7 +188,7 @@ func (st *State) settle() {
 }
 
 // seatOn returns the seat on a cell, or -1.
-func (st *State) seatOn(cell int16) int { return slices.Index(st.Pos[:st.g.c.Agents], cell) }
+func (st *State) seatOn(cell int16) int { return slices.Index(st.Pos, cell) }
 
 // beside returns the item beside a cell that is still there, or -1.
 func (st *State) beside(cell int16) int {
@@ -232,7 +249,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		rewards[s], st.took[s] = 0, game.NoGoal
 		loads = loads || a == Load
 	}
-	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
+	st.Look(st.g.c.View, st.g.c.Size)
 	st.T++
 	st.move(acts)
 	if loads {
@@ -251,8 +268,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 // move moves all agents at once. Those who want the same cell are held up, and
 // then, again and again, those who want the cell of one that stays.
 func (st *State) move(acts []int32) {
-	var want [grid.MaxSeats]int16
-	var stays [grid.MaxSeats]bool
+	want, stays := st.want, st.stays
 	for s, a := range acts {
 		want[s], stays[s] = st.Pos[s], true
 		if a < grid.Stay {
@@ -299,7 +315,7 @@ func (st *State) load(acts []int32, rewards []float32, f int8) {
 	for s, a := range acts {
 		taker := a == Load && st.near[st.Pos[s]] == f
 		if taker {
-			st.took[s] = f
+			st.took[s] = int16(f)
 		}
 		switch {
 		case st.g.c.Shared:
@@ -342,14 +358,14 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last)
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
 // steps change.
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
-	st.play = o.play
+	st.follow(&o.play)
 	if st.id == o.id && st.id != 0 {
 		return
 	}
@@ -362,9 +378,6 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
 	st.Relabel(&o.Players, perm)
-	for s, to := range perm {
-		st.took[to], st.level[to] = o.took[s], o.level[s]
-	}
 }
 
 // Cell says what stands on a cell, for pictures.

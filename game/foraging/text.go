@@ -26,15 +26,14 @@ import (
 // Digits are seats and letters food items; "-" after an item's level says that
 // it was taken. "last" has actions by number, "took" items.
 func (st *State) AppendText(b []byte) ([]byte, error) {
-	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Spaced(1), func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos, grid.Spaced(1), func(b []byte, c int16) []byte {
 		if f := slices.Index(st.food[:], c); f >= 0 && st.left>>f&1 != 0 {
 			b = append(b, 'a'+byte(f))
 		}
 		return b
 	})
-	b = append(grid.AppendNumbers(b, "levels", st.level[:n]), "food"...)
+	b = append(grid.AppendNumbers(b, "levels", st.level), "food"...)
 	for f, level := range st.foodLevel {
 		if level > 0 {
 			b = fmt.Appendf(b, " %c=%d", 'a'+f, level)
@@ -43,8 +42,8 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			}
 		}
 	}
-	b = append(st.AppendLast(append(b, '\n'), n, st.g.c.View), "took"...)
-	for _, f := range st.took[:n] {
+	b = append(st.AppendLast(append(b, '\n')), "took"...)
+	for _, f := range st.took {
 		if f < 0 {
 			b = append(b, " -"...)
 			continue
@@ -64,7 +63,8 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	p := parser{g: st.g, play: newPlay(t.Players())}
+	p := parser{g: st.g, play: st.g.newPlay()}
+	t.Players(&p.Players)
 	for f := range p.food {
 		p.food[f] = grid.None
 	}
@@ -72,7 +72,7 @@ func (st *State) read(text []byte) error {
 		cell := t.Cells[at]
 		f := int(cell[0]) - 'a'
 		switch {
-		case thing == "" && len(cell) == 1:
+		case thing == "" && len(grid.SeatsOn(nil, t.Pos, int16(at))) < 2:
 		case len(cell) == 1 && f >= 0 && f < c.Food && p.food[f] == grid.None:
 			p.food[f] = int16(at)
 			p.left |= 1 << f
@@ -81,10 +81,10 @@ func (st *State) read(text []byte) error {
 		}
 	}
 	if err := errors.Join(t.AllHere(), p.levels(t.Lines["food"]), p.taken(t.Lines["took"]), t.Last(&p.Players, actions),
-		t.Numbers("levels", c.MaxLevel, false, func(s, v int) { p.level[s] = int8(v) })); err != nil {
+		t.Numbers("levels", c.MaxLevel, false, func(s, v int) { p.level[s] = int16(v) })); err != nil {
 		return err
 	}
-	if s := slices.Index(p.level[:c.Agents], 0); s >= 0 {
+	if s := slices.Index(p.level, 0); s >= 0 {
 		return fmt.Errorf("seat %d has no level", s)
 	}
 	if err := p.apart(); err != nil {
@@ -94,7 +94,8 @@ func (st *State) read(text []byte) error {
 	if t.Over && !p.Done {
 		return fmt.Errorf("over at t=%d with food left", p.T)
 	}
-	st.play, st.food = p.play, p.food
+	st.follow(&p.play)
+	st.food = p.food
 	st.id = 0 // no other state is known to share this food
 	st.settle()
 	return nil
@@ -139,7 +140,7 @@ func (p *parser) taken(words []string) error {
 		if len(w) != 1 || f < 0 || f >= p.g.c.Food {
 			return fmt.Errorf("%q of seat %d after took, want - or one of %d items from a", w, s, p.g.c.Food)
 		}
-		p.took[s] = int8(f)
+		p.took[s] = int16(f)
 	}
 	return nil
 }

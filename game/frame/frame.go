@@ -188,7 +188,8 @@ func (e *Encoder) ego(s *f32.Sparse, planes []float32) {
 type Layout struct {
 	Height, Width int
 	Planes        []string
-	Owned         int // planes after the agents' that are one for each seat too, or 0
+	Owned         int  // planes after the agents' that are one for each seat too, or 0
+	Pooled        bool `json:",omitzero"` // plane 1 counts the others, in place of a plane for each
 	Features      int
 	Picture       [3]int `json:",omitzero"` // height, width and channels of a picture that the features begin with
 	Legal         int    // number of actions, or 0 if the mask is not observed

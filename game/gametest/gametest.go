@@ -98,10 +98,12 @@ func (c Check) Try(g game.Game) (err error) {
 // seed is that of all the suite's episodes.
 const seed = 20
 
-// slots is how many slots a check visits at least, in minEpisodes or more.
+// slots is how many slots a check visits at least, in minEpisodes or more; fewer in proportion
+// where more than a crowd play, each of whom is looked at.
 const (
 	slots       = 400
 	minEpisodes = 8
+	crowd       = 8
 )
 
 // tour plays episodes and stops at every slot.
@@ -211,7 +213,7 @@ func apart(spec *game.Spec) int { return 1 + spec.Horizon/200 }
 // visit calls see at every slot of many episodes, the last slots included.
 func visit(g game.Game, see func(tr *tour) error) error {
 	tr := newTour(g)
-	for e, n := 0, 0; e < minEpisodes || n < slots; e++ {
+	for e, n := 0, 0; e < minEpisodes || n*max(crowd, tr.spec.Seats) < slots*crowd; e++ {
 		tr.begin(e)
 		for ; ; n++ {
 			if err := see(tr); err != nil {

@@ -29,10 +29,17 @@ func checkLayout(g game.Game) error {
 					return bad(i, "not written", "a number")
 				}
 			}
+			others := 0.
 			for i, x := range obs[:l.PlanesLen()] {
-				if x != 0 && x != 1 {
-					return bad(i, fmt.Sprintf("plane %q of cell %d", l.Planes[i%len(l.Planes)], i/len(l.Planes)), "0 or 1")
+				switch plane := i % len(l.Planes); {
+				case l.Pooled && plane == 1:
+					others += float64(x)
+				case x != 0 && x != 1:
+					return bad(i, fmt.Sprintf("plane %q of cell %d", l.Planes[plane], i/len(l.Planes)), "0 or 1")
 				}
+			}
+			if l.Pooled && others != float64(living(tr, seat)) {
+				return bad(1, "the first count of co-players", fmt.Sprintf("%d of them on the board, not %v", living(tr, seat), others))
 			}
 			tr.st.Legal(seat, legal)
 			for k := range l.Legal {
@@ -83,7 +90,7 @@ func checkEgoFirst(g game.Game) error {
 	perm := make([]game.Seat, spec.Seats)
 	want, got := make([]float32, spec.Obs.Len()), make([]float32, spec.Obs.Len())
 	return visit(g, func(tr *tour) error {
-		for shift := range spec.Seats {
+		for shift := 0; shift < spec.Seats; shift += 1 + 2*(spec.Seats/(2*crowd)) { // an odd number, where not by each
 			for s := range perm {
 				perm[s] = game.Seat((s + shift) % spec.Seats)
 			}
@@ -191,6 +198,16 @@ func partsRead(reads game.Reads, own bool) uint16 {
 		parts |= game.KeyDone
 	}
 	return parts
+}
+
+// living returns how many others are on the board where nobody leaves before the end.
+func living(tr *tour, s game.Seat) (n int) {
+	for o := range game.Seat(tr.spec.Seats) {
+		if o != s && (tr.st.Alive(o) || tr.st.Over()) {
+			n++
+		}
+	}
+	return n
 }
 
 // checkView holds what seats see against what there is to be seen, and then asks without

@@ -92,7 +92,7 @@ func checkSeats(g game.Game) error {
 	if !spec.Symmetric || spec.Seats < 2 {
 		return DoesNotApply("the game is not symmetric")
 	}
-	episodes := max(20_000/spec.Horizon, 100)
+	episodes := max(20_000/spec.Horizon*crowd/max(crowd, spec.Seats), 100)
 	bots := append([]game.BotInfo{game.RandomBot(len(spec.Actions))}, g.Bots()...)
 	for _, b := range bots {
 		if p, means := CompareSeats(g, b, episodes, seed); p < seatsError {

@@ -33,6 +33,14 @@ func Layout(size, agents, actions int, more ...string) game.Layout {
 	return game.Layout{Height: size, Width: size, Planes: append(planes, more...), Legal: actions, Time: 1, Last: agents}
 }
 
+// Pool returns the layout with one plane that counts the co-players, in place of one for each, and
+// without the last joint action.
+func Pool(l game.Layout) game.Layout {
+	l.Planes = append([]string{"self", "others"}, l.Planes[l.Last:]...)
+	l.Last, l.Pooled = 0, true
+	return l
+}
+
 // Numbered returns the name with each of the numbers from 0 to below n.
 func Numbered(name string, n int) []string {
 	out := make([]string, n)

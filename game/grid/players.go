@@ -15,25 +15,54 @@ type State interface {
 	encoding.TextUnmarshaler
 }
 
-// MaxSeats bounds the seats of a game on a board, so that they fit into arrays.
-const MaxSeats = 8
+// MaxSeats bounds the seats of a game on a board: who saw whom is a set of bits.
+const MaxSeats = 64
 
-// Players is what every state on a board has of its seats. Games embed it; a copy
-// of the value is a copy of the seats.
+// Players is what every state on a board has of its seats. Games embed it. It refers to arrays of
+// the game's number of seats, so that copying a state costs no more than those who play.
 type Players struct {
-	T    int32           // steps so far
-	Done bool            // the episode is over
-	Pos  [MaxSeats]int16 // cell, or None once gone
-	Last [MaxSeats]int8  // last action, -1 before the first and once gone
-	Saw  [MaxSeats]uint8 // bit o: seat o stood in view when the last step was played; 0 where all is in view
+	T    int32    // steps so far
+	Done bool     // the episode is over
+	Pos  []int16  // [seats] cell, or None once gone
+	Last []int8   // [seats] last action, -1 before the first and once gone
+	Saw  []uint64 // [seats] bit o: seat o stood in view when the last step was played; nil where all is in view
+	rows []int16  // [1 + more][seats] Pos, and what else a game counts for each seat
 }
 
-// NewPlayers returns players who are nowhere and have done nothing.
-func NewPlayers() (p Players) {
-	for s := range MaxSeats {
+// NewPlayers returns players who are nowhere and have done nothing, of a game with this view and
+// so many more numbers for each seat (Row).
+func NewPlayers(seats, view, more int) (p Players) {
+	p.rows = make([]int16, (1+more)*seats)
+	p.Pos, p.Last = p.rows[:seats:seats], make([]int8, seats)
+	if view > 0 {
+		p.Saw = make([]uint64, seats)
+	}
+	p.Clear()
+	return p
+}
+
+// Row returns one of the numbers that a game has for each seat; they are copied with the players.
+func (p *Players) Row(i int) []int16 {
+	n := len(p.Pos)
+	return p.rows[(1+i)*n : (2+i)*n : (2+i)*n]
+}
+
+// Clear makes the players nowhere again, at the start; further numbers are 0.
+func (p *Players) Clear() {
+	p.T, p.Done = 0, false
+	clear(p.rows)
+	clear(p.Saw)
+	for s := range p.Pos {
 		p.Pos[s], p.Last[s] = None, -1
 	}
-	return p
+}
+
+// Follow makes the players equal to src, players of the same game.
+func (p *Players) Follow(src *Players) {
+	p.T, p.Done = src.T, src.Done
+	copy(p.rows, src.rows)
+	copy(p.Last, src.Last)
+	copy(p.Saw, src.Saw)
 }
 
 // Over reports whether the episode has ended.
@@ -52,19 +81,38 @@ func (p *Players) Played(s game.Seat) int32 { return int32(p.Last[s]) }
 // Place returns the cell of a seat, or None once it has gone.
 func (p *Players) Place(s game.Seat) int16 { return p.Pos[s] }
 
-// Relabel takes over src with seat s moved to perm[s].
+// Relabel takes over what src has of its seats, with seat s moved to perm[s].
 func (p *Players) Relabel(src *Players, perm []game.Seat) {
 	for s, to := range perm {
-		p.Pos[to], p.Last[to], p.Saw[to] = src.Pos[s], src.Last[s], 0
-		for o, as := range perm {
-			p.Saw[to] |= src.Saw[s] >> o & 1 << as
+		for at := 0; at < len(p.rows); at += len(perm) {
+			p.rows[at+int(to)] = src.rows[at+s]
+		}
+		p.Last[to] = src.Last[s]
+		if p.Saw != nil {
+			p.Saw[to] = 0
+			for o, as := range perm {
+				p.Saw[to] |= src.Saw[s] >> o & 1 << as
+			}
 		}
 	}
 }
 
-// Show writes the first planes of a board, one for each of n seats, ego-first.
-func (p *Players) Show(dst []float32, s game.Seat, n, planes int) {
-	i := int(s)
+// Show writes the first planes of a board, one for each seat, ego-first, or oneself and a count of
+// the others where they are pooled.
+func (p *Players) Show(dst []float32, s game.Seat, l *game.Layout) {
+	i, n, planes := int(s), len(p.Pos), len(l.Planes)
+	if l.Pooled {
+		for o, c := range p.Pos {
+			switch {
+			case c == None:
+			case o == i:
+				dst[int(c)*planes] = 1
+			default:
+				dst[int(c)*planes+1]++
+			}
+		}
+		return
+	}
 	for k := range n {
 		if c := p.Pos[i]; c != None {
 			dst[int(c)*planes+k] = 1
@@ -210,14 +258,14 @@ func inView(view, width int, from, c int16) bool {
 	return max(dy, -dy, dx, -dx) <= int16(view)
 }
 
-// Look notes who of n seats stands in whose view, before a step is played.
-func (p *Players) Look(view, width, n int) {
+// Look notes who stands in whose view, before a step is played.
+func (p *Players) Look(view, width int) {
 	if view == 0 {
 		return
 	}
-	for s, from := range p.Pos[:n] {
+	for s, from := range p.Pos {
 		p.Saw[s] = 0
-		for o, c := range p.Pos[:n] {
+		for o, c := range p.Pos {
 			if from != None && c != None && inView(view, width, from, c) {
 				p.Saw[s] |= 1 << o
 			}

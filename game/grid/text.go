@@ -3,6 +3,7 @@ package grid
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,8 @@ import (
 
 // Text is a position that was read from text, as games on a board write it: a
 // line with the time, the rows of the board, and lines that start with a name.
-// Cells are separated by spaces; in a cell seats come first, as digits.
+// Cells are separated by spaces; in a cell seats come first, as digits, or where there are more
+// than ten as numbers with commas between them.
 //
 //	t=3 first=0 over
 //	  .   h   0   .
@@ -81,10 +83,10 @@ func (t *Text) row(y, width int, cells []string) error {
 		return fmt.Errorf("row %d has %d cells, want %d", y, len(cells), width)
 	}
 	for _, cell := range cells {
-		rest := strings.TrimLeft(cell, "0123456789")
-		for _, ch := range cell[:len(cell)-len(rest)] {
-			s := int(ch - '0')
-			if s >= len(t.Pos) || t.Pos[s] != None {
+		rest := strings.TrimLeft(cell, "0123456789,")
+		for _, word := range seatWords(cell[:len(cell)-len(rest)], len(t.Pos)) {
+			s, err := strconv.Atoi(word)
+			if err != nil || s >= len(t.Pos) || t.Pos[s] != None {
 				return fmt.Errorf("row %d has %q, want seats below %d once each", y, cell, len(t.Pos))
 			}
 			t.Pos[s] = int16(len(t.Cells))
@@ -97,6 +99,20 @@ func (t *Text) row(y, width int, cells []string) error {
 	return nil
 }
 
+// seatWords cuts what a cell says of its seats into their numbers.
+func seatWords(text string, seats int) []string {
+	switch {
+	case text == "":
+		return nil
+	case seats > digits:
+		return strings.Split(text, ",")
+	}
+	return strings.Split(text, "")
+}
+
+// digits is how many seats have a digit of their own.
+const digits = 10
+
 // Reading says of an error, if any, that a game was reading a position.
 func Reading(game string, err error) error {
 	if err != nil {
@@ -105,12 +121,10 @@ func Reading(game string, err error) error {
 	return nil
 }
 
-// Players returns the seats of the text; Last has their last actions.
-func (t *Text) Players() Players {
-	p := NewPlayers()
+// Players sets the players to the seats of the text; Last has their last actions.
+func (t *Text) Players(p *Players) {
 	p.T, p.Done = t.T, t.Over
-	copy(p.Pos[:], t.Pos)
-	return p
+	copy(p.Pos, t.Pos)
 }
 
 // AllHere returns an error unless all seats are on the board.
@@ -153,11 +167,23 @@ func (t *Text) Numbers(name string, limit int, dash bool, set func(s, v int)) er
 
 // Last reads the last actions, -1 where there are none, and who saw whom act.
 func (t *Text) Last(p *Players, actions int) error {
-	for s := range t.Pos {
-		p.Last[s], p.Saw[s] = -1, 0
+	return errors.Join(t.Numbers("last", actions-1, true, func(s, v int) { p.Last[s] = int8(v) }), t.saw(p))
+}
+
+// saw reads who saw whom act, a set of bits for each seat.
+func (t *Text) saw(p *Players) error {
+	words, ok := t.Lines["saw"]
+	if ok && len(words) != len(p.Saw) {
+		return fmt.Errorf("%d numbers after \"saw\", want %d numbers", len(words), len(p.Saw))
 	}
-	return errors.Join(t.Numbers("last", actions-1, true, func(s, v int) { p.Last[s] = int8(v) }),
-		t.Numbers("saw", 1<<len(t.Pos)-1, false, func(s, v int) { p.Saw[s] = uint8(v) }))
+	for s, w := range words {
+		set, err := strconv.ParseUint(w, 10, 64)
+		if err != nil || bits.Len64(set) > len(words) {
+			return fmt.Errorf("%q of seat %d after \"saw\", want a set of %d seats", w, s, len(words))
+		}
+		p.Saw[s] = set
+	}
+	return nil
 }
 
 // Lines returns the names of lines that the text of a game with this view may have.
@@ -168,14 +194,18 @@ func Lines(view int, names ...string) []string {
 	return names
 }
 
-// AppendLast writes the last actions of n seats and, where not all is in view, who saw whom
+// AppendLast writes the last actions and, where not all is in view, who saw whom
 // act: for each seat the sum of 1 for seat 0, 2 for seat 1, 4 for seat 2 and so on.
-func (p *Players) AppendLast(b []byte, n, view int) []byte {
-	b = AppendNumbers(b, "last", p.Last[:n])
-	if view > 0 {
-		b = AppendNumbers(b, "saw", p.Saw[:n])
+func (p *Players) AppendLast(b []byte) []byte {
+	b = AppendNumbers(b, "last", p.Last)
+	if p.Saw == nil {
+		return b
 	}
-	return b
+	b = append(b, "saw"...)
+	for _, set := range p.Saw {
+		b = strconv.AppendUint(append(b, ' '), set, 10)
+	}
+	return append(b, '\n')
 }
 
 // AppendEnd ends the first line, with "over" if the episode is.
@@ -193,9 +223,13 @@ func AppendRows(b []byte, height, width int, pos []int16, put Put, thing func(b 
 	for c := range int16(height * width) {
 		cell = cell[:0]
 		for s, p := range pos {
-			if p == c {
-				cell = append(cell, byte('0'+s))
+			if p != c {
+				continue
 			}
+			if len(pos) > digits && len(cell) > 0 {
+				cell = append(cell, ',')
+			}
+			cell = strconv.AppendInt(cell, int64(s), 10)
 		}
 		if cell = thing(cell, c); len(cell) == 0 {
 			cell = append(cell, '.')
@@ -225,7 +259,7 @@ func Spaced(width int) Put {
 }
 
 // AppendNumbers writes a line of a name and numbers, - for those below 0.
-func AppendNumbers[T int8 | int16 | uint8](b []byte, name string, xs []T) []byte {
+func AppendNumbers[T int8 | int16](b []byte, name string, xs []T) []byte {
 	b = append(b, name...)
 	for _, x := range xs {
 		if x < 0 {

@@ -39,7 +39,7 @@ func TestTextIsReadOrRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var p grid.Players
+		p := grid.NewPlayers(2, 0, 0)
 		if err := text.Last(&p, 6); !strings.Contains(fmt.Sprint(p.Last[:2], err), want) {
 			t.Errorf("%q: got %v and %v, want %s", words, p.Last, err, want)
 		}

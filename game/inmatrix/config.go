@@ -149,7 +149,9 @@ func New(c Config) (*Game, error) {
 func (g *Game) Spec() game.Spec { return g.spec }
 
 // New returns a state that must be Reset before use.
-func (g *Game) New() game.State { return &State{g: g} }
+func (g *Game) New() game.State {
+	return &State{g: g, play: play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 0)}}
+}
 
 // Bots lists the scripted agents.
 func (g *Game) Bots() []game.BotInfo {

@@ -16,28 +16,39 @@ import (
 	"github.com/hop-marl/hop/num/rng"
 )
 
-// maxSpots bounds the resources of a map.
-const maxSpots = 96
+// maxSpots and maxSeats bound the resources of a map and who plays on it.
+const (
+	maxSpots = 96
+	maxSeats = 8
+)
 
 // State is one episode.
 type State struct {
 	g *Game
 	play
-	order [grid.MaxSeats]int // scratch: who moves first
+	order [maxSeats]int // scratch: who moves first
 }
 
 // play is all that changes.
 type play struct {
 	grid.Players
-	stopped bool                    // the episode is over by chance
-	face    [grid.MaxSeats]int8     // where the seat looks: 0 up, then clockwise
-	have    [grid.MaxSeats][2]int16 // what it has gathered
-	met     [grid.MaxSeats][2]int16 // what the last one had whom it met; 0, 0: none
-	frozen  [grid.MaxSeats]int8     // steps until it is paid, 0 if it is free
-	away    [grid.MaxSeats]int8     // steps until it is back, 0 if it is on the board
-	cool    [grid.MaxSeats]int8     // steps until its next beam
-	reached [grid.MaxSeats]int8     // the goal reached in the last step, or game.NoGoal
+	stopped bool               // the episode is over by chance
+	face    [maxSeats]int8     // where the seat looks: 0 up, then clockwise
+	have    [maxSeats][2]int16 // what it has gathered
+	met     [maxSeats][2]int16 // what the last one had whom it met; 0, 0: none
+	frozen  [maxSeats]int8     // steps until it is paid, 0 if it is free
+	away    [maxSeats]int8     // steps until it is back, 0 if it is on the board
+	cool    [maxSeats]int8     // steps until its next beam
+	reached [maxSeats]int8     // the goal reached in the last step, or game.NoGoal
 	spot    [maxSpots]spot
+}
+
+// follow makes the play equal to src.
+func (p *play) follow(src *play) {
+	own := p.Players
+	own.Follow(&src.Players)
+	*p = *src
+	p.Players = own
 }
 
 // spot is a place of a resource.
@@ -56,7 +67,8 @@ var (
 
 // Reset draws the kinds of the open spots, and each agent's start and direction.
 func (st *State) Reset(r *rng.Rand) {
-	st.play = play{Players: grid.NewPlayers()}
+	st.Clear()
+	st.play = play{Players: st.Players}
 	for i, kind := range st.g.kind {
 		if kind == either {
 			kind = int8(r.IntN(2))
@@ -82,7 +94,7 @@ func (st *State) appear(s int, r *rng.Rand) {
 
 // at returns who stands on a cell, or -1.
 func (st *State) at(c int16) int {
-	for s, p := range st.Pos[:st.g.c.Agents] {
+	for s, p := range st.Pos {
 		if p == c {
 			return s
 		}
@@ -131,7 +143,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 			panic("inmatrix: illegal action")
 		}
 	}
-	st.Look(st.g.c.View, st.g.W, n)
+	st.Look(st.g.c.View, st.g.W)
 	st.T++
 	order := st.order[:n]
 	r.Perm(order)
@@ -184,7 +196,7 @@ var ahead = [4]int{grid.Up, grid.Right, grid.Down, grid.Left}
 // beams fires everybody's beam, each of three rays: from the cells on both sides and from the one
 // ahead. In one step nobody is in two beams.
 func (st *State) beams(order []int, acts []int32) {
-	var busy [grid.MaxSeats]bool
+	var busy [maxSeats]bool
 	for s := range acts {
 		if st.cool[s] > 0 && st.frozen[s] == 0 {
 			st.cool[s]--
@@ -203,7 +215,7 @@ func (st *State) beams(order []int, acts []int32) {
 }
 
 // ray hits the first thing on its way.
-func (st *State) ray(s int, c int16, face int8, busy *[grid.MaxSeats]bool) {
+func (st *State) ray(s int, c int16, face int8, busy *[maxSeats]bool) {
 	for range reach {
 		if c == grid.None {
 			return
@@ -223,7 +235,7 @@ func (st *State) ray(s int, c int16, face int8, busy *[grid.MaxSeats]bool) {
 }
 
 // hit lets two meet who both have gathered something and are free.
-func (st *State) hit(s, o int, busy *[grid.MaxSeats]bool) {
+func (st *State) hit(s, o int, busy *[maxSeats]bool) {
 	if busy[s] || busy[o] {
 		return
 	}
@@ -261,7 +273,7 @@ func (st *State) comeBack(order []int, r *rng.Rand) {
 // regrow lets resources come back where nobody stands.
 func (st *State) regrow(r *rng.Rand) {
 	nobody := st.g.c.Refill
-	for _, c := range st.Pos[:st.g.c.Agents] {
+	for _, c := range st.Pos {
 		nobody = nobody && c == grid.None
 	}
 	for i, c := range st.g.spots {
@@ -311,7 +323,7 @@ func (st *State) show(s game.Seat, dst []float32) {
 	copy(dst, st.g.walls)
 	l, n := &st.g.spec.Obs, st.g.c.Agents
 	all := n + planes
-	st.Show(dst, s, n, all)
+	st.Show(dst, s, l)
 	for i, c := range st.g.spots {
 		if sp := st.spot[i]; sp.taken == 0 {
 			dst[int(c)*all+n+planeStag+int(sp.kind)] = 1
@@ -334,7 +346,7 @@ func (st *State) show(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.T), st.g.c.Horizon, st.Last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), st.g.c.Horizon, st.Last)
 }
 
 // self writes what a seat knows of itself alone: the share of stags and the amount in its hands,
@@ -352,12 +364,12 @@ func (st *State) self(s game.Seat, dst []float32) {
 }
 
 // CopyFrom makes the state equal to src.
-func (st *State) CopyFrom(src game.State) { st.play = src.(*State).play }
+func (st *State) CopyFrom(src game.State) { st.follow(&src.(*State).play) }
 
 // Permute makes the state equal to src with seat s moved to perm[s].
 func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
-	st.play = o.play
+	st.follow(&o.play)
 	st.Relabel(&o.Players, perm)
 	for s, to := range perm {
 		st.face[to], st.have[to], st.met[to] = o.face[s], o.have[s], o.met[s]
@@ -368,7 +380,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.W + x)
-	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos, c)
 	if st.g.Blocked[c] {
 		things = append(things, "block")
 	} else if i, there := st.lies(c); there {

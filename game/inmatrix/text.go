@@ -54,7 +54,7 @@ func most(n int) func(*Config) int { return func(*Config) int { return n } }
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d stopped=%d", st.T, digit(st.stopped)), st.Done)
-	b = grid.AppendRows(b, st.g.H, st.g.W, st.Pos[:n], grid.Spaced(2), func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.H, st.g.W, st.Pos, grid.Spaced(2), func(b []byte, c int16) []byte {
 		if st.g.Blocked[c] {
 			return append(b, '#')
 		}
@@ -63,9 +63,9 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	b = st.AppendLast(b, n, st.g.c.View)
+	b = st.AppendLast(b)
 	for _, f := range fields {
-		var of [grid.MaxSeats]int16
+		var of [maxSeats]int16
 		for s := range n {
 			of[s] = int16(f.of(&st.play, s))
 		}
@@ -100,7 +100,8 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := play{Players: t.Players(), stopped: t.Head["stopped"] == 1}
+	fresh := play{Players: grid.NewPlayers(c.Agents, c.View, 0), stopped: t.Head["stopped"] == 1}
+	t.Players(&fresh.Players)
 	over := fresh.stopped || int(t.T) == c.Horizon
 	if err := errors.Join(st.ground(t, &fresh), t.Last(&fresh.Players, actions), t.EndsAt(over)); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (st *State) read(text []byte) error {
 	if err := fresh.sound(c.Agents); err != nil {
 		return err
 	}
-	st.play = fresh
+	st.follow(&fresh)
 	return nil
 }
 

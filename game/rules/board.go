@@ -70,6 +70,7 @@ type ground struct {
 	wraps     bool // the edges meet
 	hidden    bool // the horizon is a limit from outside that nobody sees
 	forgets   bool // the last joint action is not seen
+	pooled    bool // nor is it, and co-players are counted on one plane
 	solid     bool // nobody moves to where somebody stands; who moves first is drawn
 	firstOf   *Odds
 	least     int     // from this step on each hundredth may be the last
@@ -95,8 +96,12 @@ type board struct {
 // spec returns what the game must say of itself; the caller adds to it.
 func (g *ground) spec(name string) game.Spec {
 	planes := []string{"self"}
-	for k := 1; k < g.n; k++ {
-		planes = append(planes, "other"+strconv.Itoa(k))
+	if g.pooled {
+		planes = append(planes, "others")
+	} else {
+		for k := 1; k < g.n; k++ {
+			planes = append(planes, "other"+strconv.Itoa(k))
+		}
 	}
 	l := game.Layout{Height: g.size, Width: g.size, Planes: append(planes, g.things...), Features: g.features,
 		Legal: len(g.actions), Time: 1, Last: g.n}
@@ -109,7 +114,7 @@ func (g *ground) spec(name string) game.Spec {
 	if g.hidden {
 		l.Time = 0
 	}
-	if g.forgets {
+	if l.Pooled = g.pooled; g.forgets || g.pooled {
 		l.Last = 0
 	}
 	return game.Spec{Name: name, Seats: g.n, Actions: g.actions, Horizon: g.horizon, Obs: l, View: g.radius, Symmetric: true}
@@ -206,25 +211,42 @@ func (g *ground) distances(sc *scene, from []int) []int {
 	return d
 }
 
-// read reads the scene from a seat's observation.
-func (g *ground) read(obs []float32, viewer int, sc *scene) bool {
-	planes := g.n + len(g.things)
+// shown is how many planes show seats.
+func (g *ground) shown() int {
+	if g.pooled {
+		return 2
+	}
+	return g.n
+}
+
+// read reads the scene from a seat's observation; where co-players are counted, where each is from its own.
+func (g *ground) read(whole [][]float32, viewer int, sc *scene) bool {
+	obs, shown := whole[viewer], g.shown()
+	planes := shown + len(g.things)
 	for s := range sc.at {
 		sc.at[s] = gone
+		for c := range g.size * g.size {
+			if g.pooled && whole[s][c*planes] == 1 {
+				sc.at[s] = c
+			}
+		}
 	}
 	ok := true
 	for c := range g.size * g.size {
 		row := obs[c*planes : (c+1)*planes]
 		for k, v := range row {
+			if g.pooled && k < shown {
+				continue // seen to be what it must be once everybody's place is known
+			}
 			if v != 0 && v != 1 {
 				g.b.Contradict("view", "seat %d sees %v in plane %s at %s; planes are 0 or 1", viewer, v, g.b.spec.Obs.Planes[k], g.place(c))
 				ok = false
 			}
 			switch {
-			case k >= g.n && k < 2*g.n && g.egoThings:
+			case k >= shown && k < 2*g.n && g.egoThings:
 				sc.on[(viewer+k-g.n)%g.n][c] = v == 1
-			case k >= g.n:
-				sc.on[k-g.n][c] = v == 1
+			case k >= shown:
+				sc.on[k-shown][c] = v == 1
 			case v == 1:
 				s := (viewer + k) % g.n
 				if sc.at[s] != gone {
@@ -304,11 +326,12 @@ func may(ok bool) string {
 
 // seesIt checks one seat's whole observation.
 func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
-	v, planes := f.view, f.n+len(f.things)
+	v, shown := f.view, f.shown()
+	planes := shown + len(f.things)
 	clear(v)
 	for k := range f.n {
 		if c := sc.at[(s+k)%f.n]; c != gone {
-			v[c*planes+k] = 1
+			v[c*planes+min(k, shown-1)]++
 		}
 	}
 	for k := range f.things {
@@ -318,11 +341,11 @@ func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
 		}
 		for c, there := range sc.on[thing] {
 			if there {
-				v[c*planes+f.n+k] = 1
+				v[c*planes+shown+k] = 1
 			}
 		}
 	}
-	i := f.size * f.size * planes
+	l, i := &f.b.spec.Obs, f.size*f.size*planes
 	if f.traits {
 		for k := range f.n {
 			v[i] = float32(sc.traits[(s+k)%f.n])
@@ -343,8 +366,8 @@ func (f *board) seesIt(obs []float32, sc *scene, s int, legal []bool) {
 		v[i] = float32(float64(sc.t) / float64(f.horizon))
 		i++
 	}
-	for k := range f.n {
-		if a := f.last[(s+k)%f.n]; a >= 0 && !f.forgets {
+	for k := range l.Last {
+		if a := f.last[(s+k)%f.n]; a >= 0 && l.Last > 0 {
 			v[i+int(a)] = 1
 		}
 		i += len(f.actions)
@@ -406,7 +429,7 @@ func (f *board) hide(v []float32, sc *scene, s int) {
 // part names a number of an observation.
 func (f *board) part(i int) string {
 	l := f.b.spec.Obs
-	planes := f.n + len(f.things)
+	planes := f.shown() + len(f.things)
 	switch {
 	case i < l.FeaturesAt():
 		return "plane " + l.Planes[i%planes] + " at " + f.place(i/planes)

@@ -36,7 +36,7 @@ const (
 // Cleanup is the rules of cleanup.
 func Cleanup(b *Book, p *Params) func() Law {
 	g := &ground{
-		b: b, n: p.Whole("agents"), size: p.Whole("size"), horizon: p.Whole("horizon"), radius: p.Whole("view"),
+		b: b, n: p.Whole("agents"), size: p.Whole("size"), horizon: p.Whole("horizon"), radius: p.Whole("view"), pooled: p.Yes("pooled"),
 		things: []string{"river", "waste", "orchard", "apple"}, actions: moves("clean", "harvest"), has: -1,
 	}
 	r := cleanup{

@@ -12,7 +12,7 @@ func (f *board) Begin(now *Seen) {
 		f.last[s], f.acted[s] = game.NoAction, false
 	}
 	sc := &f.now
-	f.broken = !f.read(now.Whole[0], 0, sc)
+	f.broken = !f.read(now.Whole, 0, sc)
 	sc.t, sc.over, f.chance = 0, false, false
 	if f.broken {
 		return
@@ -47,7 +47,7 @@ func (f *board) Step(now *Seen, acts []int32, rewards []float32) {
 		}
 		f.last[s] = acts[s]
 	}
-	if viewer < 0 || !f.read(now.Whole[viewer], viewer, sc) {
+	if viewer < 0 || !f.read(now.Whole, viewer, sc) {
 		f.broken = true
 		return
 	}

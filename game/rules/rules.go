@@ -152,6 +152,7 @@ func (b *Book) SpecIs(want game.Spec) {
 	b.same("steps draw nothing:", got.Deterministic, want.Deterministic)
 	seats, actions := b.same("seats", got.Seats, want.Seats), b.same("actions", got.Actions, want.Actions)
 	b.same("planes of what belongs to seats:", got.Obs.Owned, want.Obs.Owned)
+	b.same("co-players are on one plane:", got.Obs.Pooled, want.Obs.Pooled)
 	b.closed = !seats || !actions || !b.same("an observation has", laidOut(got.Obs), laidOut(want.Obs))
 }
 

@@ -35,7 +35,7 @@ var settings = map[string]map[string][]string{
 		"size": {"5", "6"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "river": {"1", "2"}, "orchard": {"1", "3"},
 		"pollution": {"0", "0.5", "1"},
 		"growth":    {"0.05", "0.5", "1"}, "restoration": {"0", "0.1"}, "depletion": {"0.4", "0.9"}, "start": {"0", "0.5"},
-		"reach": {"0", "1", "3"}, "pays": {"1", "3"}, "view": {"0", "3"},
+		"reach": {"0", "1", "3"}, "pays": {"1", "3"}, "view": {"0", "3"}, "pooled": {"false", "true"},
 	},
 	"foraging": {
 		"size": {"5", "6", "8"}, "agents": {"2", "3", "4"}, "food": {"1", "2", "4"}, "min_level": {"1", "2"}, "max_level": {"2", "3"},
@@ -106,6 +106,9 @@ func TestGamesKeepToTheirRules(t *testing.T) {
 				}
 				if slices.Contains(sets, "wrap=true") {
 					sets = append(sets, "from=0") // walls do not wrap
+				}
+				if slices.Contains(sets, "pooled=true") {
+					sets = append(sets, "view=0")
 				}
 				if slices.Contains(sets, "grow=0.05") {
 					sets = append(sets, "pause=0")
@@ -208,5 +211,28 @@ func TestUnknownRulesAreNotAskedAbout(t *testing.T) {
 	delete(m, "rounds")
 	if _, err = rules.Open(g.Spec(), "matrix", m, rules.Matrix); err == nil {
 		t.Error("a parameter that is missing is passed over")
+	}
+}
+
+// So do games of many.
+func TestGamesOfManyKeepToTheirRules(t *testing.T) {
+	for name, sets := range map[string][]string{
+		"staghunt": {"size=6", "blocks=1", "stags=4", "hares=12", "horizon=12"}, "snowdrift": {"size=6", "drifts=12", "horizon=12"},
+		"coin": {"size=9", "grow=0.1", "pause=0", "horizon=12"}, "cleanup": {"growth=0.5", "horizon=12"},
+		"foraging": {"size=9", "food=4", "horizon=12"}, "tag": {"size=6", "prey=3", "horizon=12"},
+	} {
+		for _, n := range []string{"16", "64"} {
+			for _, view := range []string{"0", "1"} {
+				seats := "agents=" + n
+				if name == "tag" {
+					seats = map[string]string{"16": "predators=13", "64": "predators=61"}[n]
+				}
+				g, b := open(t, name, append(sets, seats, "view="+view)...)
+				b.Play(g, rng.New(1), 30)
+				if f := b.Finding(); f.Status != check.Pass {
+					t.Errorf("%s, %s seats, view %s: %v: %s\n%s", name, n, view, f.Status, f.Says, strings.Join(b.Wrong(), "\n"))
+				}
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hop-marl/hop/game"
@@ -13,6 +14,7 @@ type tag struct {
 	blocks           *walls
 	predators, preys int
 	far              int
+	share            float64   // of what a caught prey pays
 	roles            []*Odds   // [seat]
 	starts           []*spread // [seat] as predators
 	hides            *spread
@@ -23,6 +25,11 @@ const prey = 1 // after the blocks
 // Tag is the rules of tag.
 func Tag(b *Book, p *Params) func() Law {
 	r := tag{predators: p.Whole("predators"), preys: p.Whole("prey"), far: p.Whole("start")}
+	parts := 1 << 20 // a share is a whole number of them, so that sums are exact
+	if r.preys > 7 {
+		parts = 1 << 18
+	}
+	r.share = math.Round(float64(parts)/float64(r.predators)) / float64(parts)
 	g := &ground{
 		b: b, n: r.predators + r.preys, size: p.Whole("size"), horizon: p.Whole("horizon"), radius: p.Whole("view"), traits: true,
 		things: []string{"block", "prey"}, actions: moves(), has: block,
@@ -126,12 +133,12 @@ func (r *tag) play(sc *scene, _ []int32, out *outcome) {
 	for s := range out.at {
 		if sc.traits[s] == 1 && r.caught(sc, out.at, s) {
 			catches++
-			out.pays[s], out.drawn[s] = -1, true
+			out.pays[s], out.drawn[s] = -r.share*float64(r.predators), true
 		}
 	}
 	for s := range out.at {
 		if sc.traits[s] != 1 {
-			out.pays[s] = catches / float64(r.predators)
+			out.pays[s] = catches * r.share
 		}
 	}
 }

@@ -2,7 +2,6 @@ package script
 
 import (
 	"github.com/hop-marl/hop/game"
-	"github.com/hop-marl/hop/game/grid"
 )
 
 // choose does one or the other.
@@ -157,8 +156,19 @@ const slots = 4
 
 // Tally counts which goals the seats reached in an episode.
 type Tally struct {
-	Done [grid.MaxSeats][slots]uint16
+	Done [][slots]uint16 // [seats], at least least
 	time int
+}
+
+// least is how many seats a tally has room for, whatever the game's: a saved memory has them.
+const least = 8
+
+func newTally(seats int) Tally { return Tally{Done: make([][slots]uint16, max(seats, least))} }
+
+// reset forgets an episode.
+func (t *Tally) reset() {
+	clear(t.Done)
+	t.time = 0
 }
 
 // see counts what was reached in the last step, once.

@@ -179,7 +179,7 @@ func (l *Language) Parse(text string) (game.Policy, error) {
 	if len(m.remember) == 0 {
 		return &made, nil
 	}
-	return &Rememberer{Player: made, remember: m.remember}, nil
+	return &Rememberer{Player: made, tally: newTally(l.Seats), none: newTally(l.Seats), remember: m.remember}, nil
 }
 
 func (m *maker) fault(p phrase, format string, args ...any) error {

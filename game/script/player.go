@@ -95,6 +95,7 @@ func (p *Player) decide(st game.State, s game.Seat) {
 type Rememberer struct {
 	Player
 	tally    Tally
+	none     Tally // nothing was reached
 	remember []*memory
 }
 
@@ -108,7 +109,7 @@ func (p *Rememberer) Act(st game.State, s game.Seat, r *rng.Rand) int32 {
 func (p *Rememberer) Watch(st game.State, s game.Seat) {
 	p.tally.see(p.lang, st)
 	o := p.lang.Assess(&p.tally, st, s)
-	p.tally = Tally{}
+	p.tally.reset()
 	p.note(&o)
 }
 
@@ -127,7 +128,7 @@ func (p *Rememberer) Remember(mem []uint16) { copy(p.mem, mem) }
 
 // After writes what it would remember after an episode that ended so, if that state tells.
 func (p *Rememberer) After(dst []uint16, st game.State, s game.Seat) bool {
-	o := p.lang.Assess(&Tally{}, st, s)
+	o := p.lang.Assess(&p.none, st, s)
 	copy(dst, p.mem)
 	for _, m := range p.remember {
 		m.note(dst, &o)

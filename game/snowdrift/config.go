@@ -12,7 +12,7 @@ import (
 // Config holds the parameters of the game. Default returns HOP's 8x8 board.
 type Config struct {
 	Size    int     `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
-	Agents  int     `yaml:"agents" doc:"number of agents" range:"2..8"`
+	Agents  int     `yaml:"agents" doc:"number of agents" range:"2..64"`
 	Blocks  int     `yaml:"blocks" doc:"block pieces drawn on the board" range:"0..64"`
 	Drifts  int     `yaml:"drifts" doc:"number of snowdrifts" range:"1..32"`
 	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
@@ -68,9 +68,12 @@ func New(c Config) (*Game, error) {
 // Spec describes the game.
 func (g *Game) Spec() game.Spec { return g.spec }
 
+// newPlay returns a play in which nobody is anywhere.
+func (g *Game) newPlay() play { return play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 0)} }
+
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
-	return &State{g: g, board: grid.NewGround(g.c.Size, g.c.Drifts), driftAt: make([]int8, g.c.Size*g.c.Size)}
+	return &State{g: g, play: g.newPlay(), board: grid.NewGround(g.c.Size, g.c.Drifts), driftAt: make([]int8, g.c.Size*g.c.Size)}
 }
 
 // Bots lists the scripted agents.

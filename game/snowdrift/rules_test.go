@@ -171,9 +171,9 @@ func TestObservationIsEgoFirst(t *testing.T) {
 }
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	c := snowdrift.Config{Size: 2, Agents: 9, Drifts: 5, Horizon: 0, Pays: -1, Cost: math.NaN()}
+	c := snowdrift.Config{Size: 2, Agents: 65, Drifts: 5, Horizon: 0, Pays: -1, Cost: math.NaN()}
 	_, err := snowdrift.New(c)
-	gametest.CheckFaults(t, err, "agents is 9", "horizon is 0", "pays is -1", "cost is",
+	gametest.CheckFaults(t, err, "agents is 65", "horizon is 0", "pays is -1", "cost is",
 		"size is 2, want a board with a cell for each drift")
 	if err := snowdrift.Default().Validate(); err != nil {
 		t.Errorf("the default: %v", err)

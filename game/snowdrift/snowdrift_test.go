@@ -18,6 +18,8 @@ func TestConformance(t *testing.T) {
 		{"two agents, blocks", func(c *snowdrift.Config) { c.Size, c.Agents, c.Blocks, c.Horizon = 6, 2, 4, 20 }},
 		{"eight agents, one drift", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 3, 8, 1, 20 }},
 		{"a drift on every cell", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 2, 3, 4, 12 }},
+		{"sixteen agents", func(c *snowdrift.Config) { c.Size, c.Agents, c.View, c.Horizon = 5, 16, 1, 10 }},
+		{"sixty-four agents", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 6, 64, 20, 5 }},
 		{"32 drifts", func(c *snowdrift.Config) { c.Size, c.Agents, c.Drifts, c.Horizon = 6, 3, 32, 30 }},
 	} {
 		c := snowdrift.Default()

@@ -56,7 +56,8 @@ func (st *State) Reset(r *rng.Rand) {
 		st.driftAt[cell] = 0
 	}
 	st.number()
-	st.play = play{Players: grid.NewPlayers(), left: uint32(1<<c.Drifts - 1)}
+	st.Clear()
+	st.left = uint32(1<<c.Drifts - 1)
 	for s := range c.Agents {
 		st.Pos[s] = st.board.FreeCell(r)
 	}
@@ -121,9 +122,9 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 		removes = removes || a == Remove
 	}
-	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
+	st.Look(st.g.c.View, st.g.c.Size)
 	st.T++
-	st.board.Walk(st.Pos[:], st.Last[:], acts)
+	st.board.Walk(st.Pos, st.Last, acts)
 	if removes {
 		st.remove(acts, rewards)
 	}
@@ -171,7 +172,7 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+2
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, &st.g.spec.Obs)
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}
@@ -182,14 +183,15 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	st.g.spec.Obs.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last[:n])
+	st.g.spec.Obs.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last)
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
 // steps change.
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
-	st.play = o.play
+	st.Players.Follow(&o.Players)
+	st.left = o.left
 	if st.board.Follow(&o.board) {
 		st.drift = o.drift
 		copy(st.driftAt, o.driftAt)
@@ -206,7 +208,7 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos, c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

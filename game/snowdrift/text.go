@@ -19,9 +19,8 @@ import (
 // Digits are seats, * a drift, x where a drift was removed, # a block. Actions
 // are numbers, - before the first.
 func (st *State) AppendText(b []byte) ([]byte, error) {
-	n := st.g.c.Agents
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Wide, func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos, grid.Wide, func(b []byte, c int16) []byte {
 		switch {
 		case st.board.Blocked[c]:
 			return append(b, '#')
@@ -32,7 +31,7 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	return st.AppendLast(b, n, st.g.c.View), nil
+	return st.AppendLast(b), nil
 }
 
 // UnmarshalText sets the state from what AppendText wrote; "last" may be left
@@ -45,7 +44,8 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := play{Players: t.Players()}
+	fresh := st.g.newPlay()
+	t.Players(&fresh.Players)
 	driftAt, drifts := make([]int8, len(t.Cells)), 0
 	for at, thing := range t.Things {
 		driftAt[at] = -1
@@ -68,7 +68,7 @@ func (st *State) read(text []byte) error {
 	if err := errors.Join(t.AllHere(), t.Last(&fresh.Players, actions), t.EndsAt(over)); err != nil {
 		return err
 	}
-	for s, a := range fresh.Last[:c.Agents] {
+	for s, a := range fresh.Last {
 		if d := driftAt[fresh.Pos[s]]; a == Remove && (d < 0 || fresh.left>>d&1 != 0) {
 			return fmt.Errorf("seat %d removed a drift where none was removed", s)
 		}

@@ -15,7 +15,7 @@ import (
 // four hares and one stag.
 type Config struct {
 	Size     int       `yaml:"size" doc:"cells along each side of the board" range:"2..64"`
-	Agents   int       `yaml:"agents" doc:"number of hunters" range:"2..8"`
+	Agents   int       `yaml:"agents" doc:"number of hunters" range:"2..64"`
 	Blocks   int       `yaml:"blocks" doc:"block pieces drawn on the board (HOP: 5 on 8x8, 4 on 6x6)" range:"0..64"`
 	Stags    int       `yaml:"stags" doc:"number of stags" range:"0..16"`
 	Hares    int       `yaml:"hares" doc:"number of hares" range:"0..32"`
@@ -53,17 +53,14 @@ const (
 	GoalHare
 )
 
-// MaxSeats and maxPrey bound what a state holds.
-const (
-	MaxSeats = grid.MaxSeats
-	maxPrey  = 48
-)
+// maxPrey bounds what a state holds.
+const maxPrey = 48
 
 // Game is Markov Stag-Hunt with fixed parameters.
 type Game struct {
 	c        Config
 	spec     game.Spec
-	strength [MaxSeats]float64
+	strength []float64 // [seats]
 }
 
 var _ game.Game = (*Game)(nil)
@@ -73,7 +70,7 @@ func New(c Config) (*Game, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Game{c: c, spec: game.Spec{
+	g := &Game{c: c, strength: make([]float64, c.Agents), spec: game.Spec{
 		Name: "staghunt", Kind: game.GeneralSum, Seats: c.Agents,
 		Actions:   grid.Actions("hunt stag", "hunt hare"),
 		Goals:     []string{"stag", "hare"},
@@ -100,7 +97,7 @@ func (g *Game) Config() Config { return g.c }
 
 // New returns a state that must be Reset before use.
 func (g *Game) New() game.State {
-	return &State{g: g, board: grid.NewGround(g.c.Size, g.c.Stags+g.c.Hares), preyAt: make([]int8, g.c.Size*g.c.Size)}
+	return &State{g: g, play: g.newPlay(), board: grid.NewGround(g.c.Size, g.c.Stags+g.c.Hares), preyAt: make([]int8, g.c.Size*g.c.Size)}
 }
 
 // Bots lists the scripted hunters.

@@ -303,7 +303,7 @@ func TestConfigIsChecked(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"size is 1":                  func(c *Config) { c.Size = 1 },
 		"size is 2":                  func(c *Config) { c.Size = 2 },
-		"agents is 9":                func(c *Config) { c.Agents = 9 },
+		"agents is 65":               func(c *Config) { c.Agents = 65 },
 		"stags is -1":                func(c *Config) { c.Stags = -1 },
 		"horizon is 0":               func(c *Config) { c.Horizon = 0 },
 		"hare_pays is .nan":          func(c *Config) { c.HarePays = math.NaN() },

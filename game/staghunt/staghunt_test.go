@@ -17,6 +17,8 @@ var settings = []Config{
 	with(func(c *Config) { c.Strength = []float64{1, 2, 3, 4} }),
 	with(func(c *Config) { c.Stags, c.Hares = 0, 0 }),
 	with(func(c *Config) { c.Size, c.Blocks, c.Stags, c.View, c.Horizon = 7, 3, 2, 1, 20 }),
+	with(func(c *Config) { c.Size, c.Agents, c.Stags, c.View, c.Horizon = 5, 16, 3, 1, 10 }),
+	with(func(c *Config) { c.Size, c.Agents, c.Stags, c.Hares, c.Horizon = 6, 64, 8, 16, 5 }),
 }
 
 func with(change func(c *Config)) Config {

@@ -31,10 +31,10 @@ type State struct {
 // play is the part of a state that changes from step to step.
 type play struct {
 	grid.Players
-	first  int32          // the step of the first catch, 0 if none
-	left   uint64         // bit p: prey p is still on the map; stags first, then hares
-	caught [MaxSeats]int8 // the goal reached, or game.NoGoal
-	just   [MaxSeats]bool // reached in the last step
+	first  int32   // the step of the first catch, 0 if none
+	left   uint64  // bit p: prey p is still on the map; stags first, then hares
+	caught []int16 // [seats] the goal reached, or game.NoGoal
+	just   []int16 // [seats] 1: reached in the last step
 }
 
 var (
@@ -46,7 +46,7 @@ var (
 func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
 	st.board.Draw(c.Blocks, c.Stags+c.Hares+1, r)
-	st.play = newPlay()
+	st.start()
 	for i := range st.preyAt {
 		st.preyAt[i] = -1
 	}
@@ -65,12 +65,26 @@ func (st *State) Reset(r *rng.Rand) {
 }
 
 // newPlay returns seats who are nowhere and have caught nothing.
-func newPlay() play {
-	p := play{Players: grid.NewPlayers()}
+func (g *Game) newPlay() play {
+	p := play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 2)}
+	p.caught, p.just = p.Row(0), p.Row(1)
+	p.start()
+	return p
+}
+
+// start makes the play one in which nothing has happened.
+func (p *play) start() {
+	p.Clear()
+	p.first, p.left = 0, 0
 	for s := range p.caught {
 		p.caught[s] = game.NoGoal
 	}
-	return p
+}
+
+// follow makes the play equal to src.
+func (p *play) follow(src *play) {
+	p.Players.Follow(&src.Players)
+	p.first, p.left = src.first, src.left
 }
 
 // Alive reports whether the seat is still hunting.
@@ -78,7 +92,7 @@ func (st *State) Alive(s game.Seat) bool { return st.Pos[s] != grid.None && !st.
 
 // Reached returns the prey that the seat caught in the last step, as a goal.
 func (st *State) Reached(s game.Seat) int {
-	if !st.just[s] {
+	if st.just[s] == 0 {
 		return game.NoGoal
 	}
 	return int(st.caught[s])
@@ -90,7 +104,7 @@ func (st *State) Caught(s game.Seat) int { return int(st.caught[s]) }
 // crowd returns how many hunters stand on a cell.
 func (st *State) crowd(c int16) int {
 	n := 0
-	for _, p := range st.Pos[:st.g.c.Agents] {
+	for _, p := range st.Pos {
 		if p == c {
 			n++
 		}
@@ -142,7 +156,7 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 	game.Ready(st.Done, st.g.c.Agents, acts, rewards)
 	hunts := false
 	for s, a := range acts {
-		rewards[s], st.just[s] = 0, false
+		rewards[s], st.just[s] = 0, 0
 		if st.Pos[s] == grid.None {
 			if a != game.NoAction {
 				panic("staghunt: a seat that has left must play NoAction")
@@ -152,9 +166,9 @@ func (st *State) Step(acts []int32, rewards []float32, _ *rng.Rand) {
 		}
 		hunts = hunts || a >= HuntStag
 	}
-	st.Look(st.g.c.View, st.g.c.Size, st.g.c.Agents)
+	st.Look(st.g.c.View, st.g.c.Size)
 	st.T++
-	st.board.Walk(st.Pos[:], st.Last[:], acts)
+	st.board.Walk(st.Pos, st.Last, acts)
 	if hunts {
 		st.hunt(acts, rewards, HuntHare)
 		st.hunt(acts, rewards, HuntStag)
@@ -168,7 +182,7 @@ func (p *play) ends(c *Config) bool {
 	if int(p.T) >= c.Horizon || c.EndAfter > 0 && p.first > 0 && int(p.T-p.first) >= c.EndAfter {
 		return true
 	}
-	for _, cell := range p.Pos[:c.Agents] {
+	for _, cell := range p.Pos {
 		if cell != grid.None {
 			return false
 		}
@@ -180,7 +194,7 @@ func (p *play) ends(c *Config) bool {
 // stag needs two; a hare one.
 func (st *State) hunt(acts []int32, rewards []float32, kind int32) {
 	c := &st.g.c
-	pays, goal, need := c.HarePays, int8(GoalHare), 1
+	pays, goal, need := c.HarePays, int16(GoalHare), 1
 	if kind == HuntStag {
 		pays, goal, need = c.StagPays, GoalStag, 2
 	}
@@ -202,7 +216,7 @@ func (st *State) hunt(acts []int32, rewards []float32, kind int32) {
 		for o, b := range acts {
 			if b == kind && st.Pos[o] == cell {
 				rewards[o] = float32(pays * st.g.weight(o, kind) / total)
-				st.caught[o], st.just[o] = goal, true
+				st.caught[o], st.just[o] = goal, 1
 				st.Pos[o] = grid.None
 			}
 		}
@@ -234,7 +248,7 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	c := &st.g.c
 	clear(dst)
 	n, planes := c.Agents, c.Agents+3
-	st.Show(dst, s, n, planes)
+	st.Show(dst, s, l)
 	for _, b := range st.board.Blocks {
 		dst[int(b)*planes+n] = 1
 	}
@@ -247,14 +261,14 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), c.Horizon, st.Last)
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
 // steps change.
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
-	st.play = o.play
+	st.follow(&o.play)
 	if st.board.Follow(&o.board) {
 		st.prey = o.prey
 		copy(st.preyAt, o.preyAt)
@@ -266,15 +280,12 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
 	st.Relabel(&o.Players, perm)
-	for s, to := range perm {
-		st.caught[to], st.just[to] = o.caught[s], o.just[s]
-	}
 }
 
 // Cell says what stands on a cell, for pictures.
 func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat, []string) {
 	c := int16(y*st.g.c.Size + x)
-	seats = grid.SeatsOn(seats, st.Pos[:st.g.c.Agents], c)
+	seats = grid.SeatsOn(seats, st.Pos, c)
 	switch {
 	case st.board.Blocked[c]:
 		things = append(things, "block")

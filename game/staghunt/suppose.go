@@ -25,7 +25,7 @@ func (g *Game) Things() []game.Thing {
 func (st *State) Suppose(s game.Seat, obs []float32) {
 	c, l := &st.g.c, &st.g.spec.Obs
 	n, planes := c.Agents, len(l.Planes)
-	st.play = newPlay()
+	st.start()
 	st.T = int32(math.Round(float64(obs[l.TimeAt()]) * float64(c.Horizon)))
 	next := [2]int{0, c.Stags}
 	for cell := range int16(c.Size * c.Size) {

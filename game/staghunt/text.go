@@ -25,7 +25,7 @@ import (
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n, size := st.g.c.Agents, st.g.c.Size
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d first=%d", st.T, st.first), st.Done)
-	b = grid.AppendRows(b, size, size, st.Pos[:n], func(b []byte, x int, cell []byte) []byte {
+	b = grid.AppendRows(b, size, size, st.Pos, func(b []byte, x int, cell []byte) []byte {
 		pad := max(4-len(cell), 1) // most of it on the left, none after the last
 		b = append(append(b, "    "[:max(pad-pad/2, 1)]...), cell...)
 		if x < size-1 {
@@ -43,11 +43,11 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 		}
 		return b
 	})
-	b = append(st.AppendLast(b, n, st.g.c.View), "gone"...)
+	b = append(st.AppendLast(b), "gone"...)
 	for s := range n {
 		if st.Pos[s] == grid.None {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[st.caught[s]])
-			if st.just[s] {
+			if st.just[s] != 0 {
 				b = append(b, '*')
 			}
 		}
@@ -67,8 +67,9 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := newPlay()
-	fresh.Players, fresh.first = t.Players(), t.Head["first"]
+	fresh := st.g.newPlay()
+	t.Players(&fresh.Players)
+	fresh.first = t.Head["first"]
 	var stags, hares []int16
 	for at, thing := range t.Things {
 		switch {
@@ -93,12 +94,15 @@ func (st *State) read(text []byte) error {
 		if err != nil || s < 0 || s >= c.Agents || fresh.Pos[s] != grid.None {
 			return fmt.Errorf("%q is no seat that has left", w)
 		}
-		goal, fresh.just[s] = strings.CutSuffix(goal, "*")
+		goal, just := strings.CutSuffix(goal, "*")
+		if just {
+			fresh.just[s] = 1
+		}
 		caught := slices.Index(st.g.spec.Goals, goal)
 		if caught < 0 {
 			return fmt.Errorf("%q, want 2=stag or 2=hare", w)
 		}
-		fresh.caught[s] = int8(caught)
+		fresh.caught[s] = int16(caught)
 	}
 	for s := range c.Agents {
 		if fresh.Pos[s] == grid.None && fresh.caught[s] == game.NoGoal {
@@ -111,7 +115,7 @@ func (st *State) read(text []byte) error {
 	if err := t.EndsAt(fresh.ends(c)); err != nil {
 		return err
 	}
-	st.play = fresh
+	st.follow(&fresh)
 	st.board.Read(t)
 	for i := range st.preyAt {
 		st.preyAt[i] = -1

@@ -31,7 +31,7 @@ func (st *State) moves(cell int16, s int) int16 {
 func (st *State) nearest(cell int16, prey bool) int16 {
 	best := grid.Far
 	for s := range st.g.seats {
-		if st.prey[s] == prey {
+		if st.prey(s) == prey {
 			best = min(best, st.moves(cell, s))
 		}
 	}
@@ -51,7 +51,7 @@ func (st *State) best(s game.Seat, farthest bool, mask *game.Mask) {
 		if to == grid.None {
 			continue
 		}
-		if score[k] = st.nearest(to, !st.prey[s]); !farthest {
+		if score[k] = st.nearest(to, !st.prey(int(s))); !farthest {
 			score[k] = -score[k]
 		}
 		mask[k] = true
@@ -65,7 +65,7 @@ func (st *State) best(s game.Seat, farthest bool, mask *game.Mask) {
 // chase plays its role: a predator goes to the nearest prey along a shortest
 // path, prey goes where the nearest predator is farthest; ties are random.
 func (st *State) chase(s game.Seat) (mask game.Mask) {
-	st.best(s, st.prey[s], &mask)
+	st.best(s, st.prey(int(s)), &mask)
 	return mask
 }
 

@@ -27,13 +27,13 @@ func (g *Game) Language() *script.Language {
 		Things: []string{"prey", "predator"}, Bots: g.Bots(), Pair: [2]string{"chase", "flee"},
 		Assess: func(_ *script.Tally, st game.State, s game.Seat) script.Outcome {
 			p, o := st.(*State), script.Outcome{Best: 1}
-			for i, n := range p.caught[:g.seats] {
+			for i, n := range p.caught {
 				if n > 0 {
 					o.Best, o.Good = 0, true
-					o.Kind = o.Kind || !p.prey[i] && game.Seat(i) != s
+					o.Kind = o.Kind || !p.prey(i) && game.Seat(i) != s
 				}
 			}
-			if p.prey[s] {
+			if p.prey(int(s)) {
 				o.Good = p.caught[s] == 0
 				o.Kind = o.Good
 			}
@@ -46,7 +46,7 @@ func (g *Game) Language() *script.Language {
 func (st *State) Spots(thing int, s game.Seat, dst []int16) int {
 	n := 0
 	for o := range st.g.seats {
-		if game.Seat(o) != s && st.prey[o] == (thing == thingPrey) && n < len(dst) {
+		if game.Seat(o) != s && st.prey(o) == (thing == thingPrey) && n < len(dst) {
 			dst[n] = st.Pos[o]
 			n++
 		}

@@ -26,15 +26,28 @@ type State struct {
 
 	// What bots look up: dist[s] has the moves to the cell from[s], [seats][cells].
 	dist [][]int16
-	from [grid.MaxSeats]int16
+	from []int16
+
+	before []int16 // [seats] scratch: where they stood
+	hit    []bool  // [seats] scratch: who is caught
 }
 
 // play is the part of a state that changes from step to step, or belongs to seats.
 type play struct {
 	grid.Players
-	prey   [grid.MaxSeats]bool  // the seat's role
-	caught [grid.MaxSeats]int16 // how often prey was caught in this episode, or a predator caught prey
+	role   []int16 // [seats] 1: prey
+	caught []int16 // [seats] how often prey was caught in this episode, or a predator caught prey
 }
+
+// newPlay returns a play in which nobody is anywhere.
+func (g *Game) newPlay() play {
+	p := play{Players: grid.NewPlayers(g.seats, g.c.View, 2)}
+	p.role, p.caught = p.Row(0), p.Row(1)
+	return p
+}
+
+// prey reports whether a seat is prey.
+func (p *play) prey(s int) bool { return p.role[s] != 0 }
 
 var (
 	_ grid.State = (*State)(nil)
@@ -46,19 +59,19 @@ func (st *State) Reset(r *rng.Rand) {
 	c := &st.g.c
 	st.board.Draw(c.Blocks, 1, r)
 	st.forget()
-	st.play = play{Players: grid.NewPlayers()}
+	st.Clear()
 	// Each seat is prey with the share of prey among those still to be dealt.
 	prey := c.Prey
 	for s := range st.g.seats {
 		if r.IntN(st.g.seats-s) < prey {
-			st.prey[s] = true
+			st.role[s] = 1
 			prey--
 			continue
 		}
 		st.Pos[s] = st.board.FreeCell(r)
 	}
 	for s := range st.g.seats {
-		if st.prey[s] {
+		if st.prey(s) {
 			st.Pos[s] = st.hide(r)
 		}
 	}
@@ -112,24 +125,22 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 		}
 		rewards[s] = 0
 	}
-	st.Look(st.g.c.View, st.g.c.Size, st.g.seats)
+	st.Look(st.g.c.View, st.g.c.Size)
 	st.T++
-	before := st.Pos
-	st.board.Walk(st.Pos[:], st.Last[:], acts)
-	var caught [grid.MaxSeats]bool
+	copy(st.before, st.Pos)
+	st.board.Walk(st.Pos, st.Last, acts)
 	catches := float32(0)
 	for s := range n {
-		if st.prey[s] && st.catch(s, &before) {
-			caught[s] = true
+		if st.hit[s] = st.prey(s) && st.catch(s); st.hit[s] {
 			catches++
 		}
 	}
 	if catches > 0 {
 		for s := range n {
 			switch {
-			case !st.prey[s]:
+			case !st.prey(s):
 				rewards[s] = catches * st.g.share
-			case caught[s]:
+			case st.hit[s]:
 				rewards[s] = -st.g.fine
 				st.Pos[s] = st.hide(r)
 			}
@@ -139,10 +150,10 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 }
 
 // catch reports whether predators are on the prey's cell or have swapped with it, and counts that.
-func (st *State) catch(prey int, before *[grid.MaxSeats]int16) (caught bool) {
-	at, was := st.Pos[prey], before[prey]
+func (st *State) catch(prey int) (caught bool) {
+	at, was := st.Pos[prey], st.before[prey]
 	for s := range st.g.seats {
-		if !st.prey[s] && (st.Pos[s] == at || st.Pos[s] == was && before[s] == at) {
+		if !st.prey(s) && (st.Pos[s] == at || st.Pos[s] == was && st.before[s] == at) {
 			caught = true
 			st.caught[s]++
 		}
@@ -170,7 +181,7 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	for k := range n {
 		at := int(st.Pos[i]) * planes
 		dst[at+k] = 1
-		if st.prey[i] {
+		if st.prey(i) {
 			dst[at+n+1] = 1
 			roles[k] = 1
 		}
@@ -183,14 +194,14 @@ func (st *State) ObserveWhole(s game.Seat, dst []float32) {
 	}
 	var legal [actions]bool
 	st.Legal(s, legal[:])
-	l.Tail(dst, s, legal[:], int(st.T), st.g.c.Horizon, st.Last[:n])
+	l.Tail(dst, s, legal[:], int(st.T), st.g.c.Horizon, st.Last)
 }
 
 // CopyFrom makes the state equal to src. Within an episode it copies only what
 // steps change.
 func (st *State) CopyFrom(src game.State) {
 	o := src.(*State)
-	st.play = o.play
+	st.Players.Follow(&o.Players)
 	if st.board.Follow(&o.board) {
 		st.forget()
 	}
@@ -201,9 +212,6 @@ func (st *State) Permute(src game.State, perm []game.Seat) {
 	o := src.(*State)
 	st.CopyFrom(o)
 	st.Relabel(&o.Players, perm)
-	for s, to := range perm {
-		st.prey[to], st.caught[to] = o.prey[s], o.caught[s]
-	}
 }
 
 // Cell says what stands on a cell, for pictures.
@@ -213,10 +221,10 @@ func (st *State) Cell(y, x int, seats []game.Seat, things []string) ([]game.Seat
 		things = append(things, "block")
 	}
 	prey := false
-	for s, p := range st.Pos[:st.g.seats] {
+	for s, p := range st.Pos {
 		if p == c {
 			seats = append(seats, game.Seat(s))
-			prey = prey || st.prey[s]
+			prey = prey || st.prey(s)
 		}
 	}
 	if prey {

@@ -32,6 +32,8 @@ var settings = []struct {
 	{"two prey", with(func(c *tag.Config) { c.Size, c.Predators, c.Prey, c.Horizon = 5, 2, 2, 30 })},
 	{"crowded", with(func(c *tag.Config) { c.Size, c.Predators, c.Prey, c.Horizon = 2, 5, 3, 20 })},
 	{"view", with(func(c *tag.Config) { c.Blocks, c.View, c.Horizon = 2, 2, 20 })},
+	{"sixteen", with(func(c *tag.Config) { c.Size, c.Predators, c.Prey, c.View, c.Horizon = 5, 12, 4, 1, 10 })},
+	{"sixty-four", with(func(c *tag.Config) { c.Size, c.Predators, c.Prey, c.Horizon = 6, 55, 9, 5 })},
 	{"duel", with(func(c *tag.Config) { c.Size, c.Predators, c.Start = 4, 1, 0 })},
 }
 
@@ -334,7 +336,7 @@ func FuzzText(f *testing.F) {
 func TestConfigIsValidated(t *testing.T) {
 	for name, c := range map[string]tag.Config{
 		"zero":           {},
-		"too many seats": with(func(c *tag.Config) { c.Predators, c.Prey = 5, 4 }),
+		"too many seats": with(func(c *tag.Config) { c.Predators, c.Prey = 60, 5 }),
 		"no prey":        with(func(c *tag.Config) { c.Prey = 0 }),
 		"no predator":    with(func(c *tag.Config) { c.Predators = 0 }),
 	} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/hop-marl/hop/game/grid"
@@ -25,7 +26,7 @@ import (
 func (st *State) AppendText(b []byte) ([]byte, error) {
 	n := st.g.seats
 	b = grid.AppendEnd(fmt.Appendf(b, "t=%d", st.T), st.Done)
-	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos[:n], grid.Spaced(3), func(b []byte, c int16) []byte {
+	b = grid.AppendRows(b, st.g.c.Size, st.g.c.Size, st.Pos, grid.Spaced(3), func(b []byte, c int16) []byte {
 		if st.board.Blocked[c] {
 			b = append(b, '#')
 		}
@@ -33,13 +34,13 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 	})
 	b = append(b, "prey"...)
 	for s := range n {
-		if st.prey[s] {
+		if st.prey(s) {
 			b = fmt.Appendf(b, " %d", s)
 		}
 	}
-	b = st.AppendLast(append(b, '\n'), n, st.g.c.View)
-	if st.caught != [grid.MaxSeats]int16{} {
-		b = grid.AppendNumbers(b, "caught", st.caught[:n])
+	b = st.AppendLast(append(b, '\n'))
+	if slices.Max(st.caught) > 0 {
+		b = grid.AppendNumbers(b, "caught", st.caught)
 	}
 	return b, nil
 }
@@ -54,7 +55,8 @@ func (st *State) read(text []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := play{Players: t.Players()}
+	fresh := st.g.newPlay()
+	t.Players(&fresh.Players)
 	for at, thing := range t.Things {
 		if thing != "" && t.Cells[at] != "#" {
 			return fmt.Errorf("a cell %q, want seats, # or . alone", t.Cells[at])
@@ -62,10 +64,10 @@ func (st *State) read(text []byte) error {
 	}
 	for _, w := range t.Lines["prey"] {
 		s, err := strconv.Atoi(w)
-		if err != nil || s < 0 || s >= n || fresh.prey[s] {
+		if err != nil || s < 0 || s >= n || fresh.prey(s) {
 			return fmt.Errorf("%q after prey, want seats below %d, once each", w, n)
 		}
-		fresh.prey[s] = true
+		fresh.role[s] = 1
 	}
 	if prey := len(t.Lines["prey"]); prey != c.Prey {
 		return fmt.Errorf("%d prey, want %d", prey, c.Prey)
@@ -74,7 +76,7 @@ func (st *State) read(text []byte) error {
 		t.Numbers("caught", math.MaxInt16, false, func(s, v int) { fresh.caught[s] = int16(v) })); err != nil {
 		return err
 	}
-	st.play = fresh
+	st.Players.Follow(&fresh.Players)
 	st.board.Read(t)
 	st.forget()
 	return nil

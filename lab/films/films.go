@@ -171,22 +171,32 @@ func (o *onlooker) keep(v *rollout.View, n int) {
 	t.states = append(t.states, st)
 }
 
+// room is how many bytes a sample's window takes at most, where three episodes fit into them.
+const room = 256 << 20
+
+// sampled returns how many episodes are played: as many as there is room for, up to sample.
+func sampled(g game.Spec) int {
+	one := batch.Shape{Agents: g.Seats, Steps: g.Horizon, Envs: 1, ObsLen: g.Obs.Len(), Actions: len(g.Actions)}.Bytes()
+	return min(sample, max(3, int(room/one)))
+}
+
 // record plays the sample. It says how many steps are played.
 func record(ctx context.Context, g game.Game, team []eval.Member, seed uint64, worked func(steps int)) ([]*tape, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	envs, err := rollout.New(rollout.Config{Game: g, Envs: sample, Key: rng.New(seed).Child("films"), Cores: cores.Of(ctx), FixSeat: true})
+	episodes := sampled(g.Spec())
+	envs, err := rollout.New(rollout.Config{Game: g, Envs: episodes, Key: rng.New(seed).Child("films"), Cores: cores.Of(ctx), FixSeat: true})
 	if err != nil {
 		return nil, err
 	}
-	tapes := make([]*tape, sample)
+	tapes := make([]*tape, episodes)
 	for n := range tapes {
 		tapes[n] = &tape{}
 	}
 	players := make([][]rollout.Player, envs.Workers)
 	for _, m := range team {
-		ps, err := m.Players(envs.Workers, sample)
+		ps, err := m.Players(envs.Workers, episodes)
 		if err != nil {
 			return nil, err
 		}

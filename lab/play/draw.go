@@ -29,6 +29,7 @@ const (
 	headTall  = 48 // the title and the bar of time
 	stripWide = 236
 	seatTall  = 46
+	mostRows  = 11  // of seats
 	wordsWide = 420 // the board's place in a game without one
 	wordsTall = 230
 )
@@ -78,7 +79,7 @@ func newPainter(frames []Frame) (*painter, error) {
 			longest = t
 		}
 		high, wide = max(high, f.Height), max(wide, f.Width)
-		strip = max(strip, seatTall*len(f.Players)+10)
+		strip = max(strip, seatTall*min(len(f.Players), mostRows)+10)
 		if f.Mind != nil {
 			mind = max(mind, f.Mind.mindTall())
 		}
@@ -293,8 +294,37 @@ func (p *painter) disc(s game.Seat, x, y, r float64) {
 	k := lookOf(s)
 	p.oval(x, y, r, r, k.fill)
 	if r >= 5 {
-		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.25), k.ink)
+		p.number(s, x, y, r*1.25, k.ink)
 	}
+}
+
+// number writes a seat's on its disc, smaller where it has two digits.
+func (p *painter) number(s game.Seat, x, y, size float64, c color.RGBA) {
+	text := strconv.Itoa(int(s))
+	if len(text) > 1 {
+		size *= 0.8
+	}
+	p.text(text, x, y, 0.5, "bold", math.Round(size), c)
+}
+
+// listed returns how many of n seats have a row of their own: all, unless the last row must stand for
+// the rest.
+func listed(n int) int {
+	if n > mostRows {
+		return mostRows - 1
+	}
+	return n
+}
+
+// rest writes the row that stands for all seats from one on.
+func (p *painter) rest(f *Frame, from int) {
+	sum := 0.
+	for _, pl := range f.Players[from:] {
+		sum += pl.Return
+	}
+	n := len(f.Players) - from
+	p.text(fmt.Sprintf("%d more, mean", n), 36, 11, 0, "bold", 15, ink)
+	p.text(num(sum/float64(n)), stripWide, 11, 1, "bold", 16, ink)
 }
 
 // ring draws a seat that has left.
@@ -305,7 +335,7 @@ func (p *painter) ring(s game.Seat, x, y, r float64, c color.RGBA) {
 	d.DrawCircle(x, y, r)
 	d.Stroke()
 	if r >= 5 {
-		p.text(string(digit(s)), x, y, 0.5, "bold", math.Round(r*1.15), c)
+		p.number(s, x, y, r*1.15, c)
 	}
 }
 
@@ -354,9 +384,9 @@ var seatLooks = [...]seatLook{
 
 func lookOf(s game.Seat) seatLook { return seatLooks[int(s)%len(seatLooks)] }
 
-// digit is a seat's sign on the board: 0 to 9, then a to z.
+// digit is a seat's sign where it has one column: 0 to 9, then a to z, A to Z, @ and &.
 func digit(s game.Seat) rune {
-	const signs = "0123456789abcdefghijklmnopqrstuvwxyz"
+	const signs = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ@&"
 	return rune(signs[int(s)%len(signs)])
 }
 

@@ -160,10 +160,19 @@ func (m *camera) shoot(f *Frame) []uint8 {
 	}
 	left, top := x+board+margin, y
 	right := left + stripWide + margin/2 // a letter may reach over its end
-	for s := range f.Players {
+	rows := listed(len(f.Players))
+	for s := range rows {
 		pl, last := &f.Players[s], s == len(f.Players)-1
 		key := fmt.Sprint("row", s, pl.Name, "\n", pl.Return, pl.Reward, pl.Left > 0, pl.status(40), last)
 		m.patch(image.Rect(left, top, right, top+seatTall), key, func() { m.row(game.Seat(s), pl, last) })
+		top += seatTall
+	}
+	if rows < len(f.Players) {
+		key := "rest"
+		for _, pl := range f.Players[rows:] {
+			key += fmt.Sprint(" ", pl.Return)
+		}
+		m.patch(image.Rect(left, top, right, top+seatTall), key, func() { m.rest(f, rows) })
 		top += seatTall
 	}
 	if top += 12; top < m.h {

@@ -106,7 +106,10 @@ func PermTestMeans(x [][]float64, reps int, r *rng.Rand) Test {
 	}
 	hits := 0
 	if ok {
-		orders := permutations(k)
+		var orders [][]int
+		if n > 1 {
+			orders = permutations(k)
+		}
 		partial := make([]float64, n*k) // [n][k], sums of the rows so far
 		copy(partial, rows[:k])
 		var visit func(e int)

@@ -352,3 +352,15 @@ func BenchmarkPermTestMeans(b *testing.B) {
 		stats.PermTestMeans(x, 100, &r)
 	}
 }
+
+// One run of 64 agents has nothing to deal anew; all orders of 64 would fill any memory.
+func TestOneRunOfManyAgentsIsNoWork(t *testing.T) {
+	x := make([][]float64, 64) // [agent][run]
+	for a := range x {
+		x[a] = []float64{float64(a * a % 7)}
+	}
+	r := rng.New(1).Rand()
+	if got := stats.PermTestMeans(x, 100, &r); got.P != 1 {
+		t.Errorf("got %+v, want p 1", got)
+	}
+}

@@ -69,8 +69,11 @@ type decision struct {
 // which stands for one script a stag that goes to that stag until a hare must be taken.
 type Fast struct{}
 
-// Fits reports whether whole boards are seen.
-func (Fast) Fits(g game.Game) bool { return g.Spec().View == 0 }
+// Fits reports whether whole boards are seen, and a position has room for all seats.
+func (Fast) Fits(g game.Game) bool {
+	s := g.Spec()
+	return s.View == 0 && s.Seats <= len(position{}.cell)
+}
 
 // Model returns the rules for one goroutine.
 func (Fast) Model(g game.Game, c truth.For) (truth.Model, error) {

@@ -26,6 +26,7 @@ const (
 	slip     = 0.02  // share of steps in which a habit is not followed
 	far      = 3     // distances from here on are one
 	clocks   = 20    // so are steps
+	crowds   = 8     // and numbers of others who are left
 	forget   = 0.995 // weight that is left of a prediction with the next one
 )
 
@@ -53,7 +54,7 @@ type model struct {
 type view struct {
 	st    script.State
 	field script.Field // nil: there is no board
-	cells [grid.MaxSeats]int16
+	cells []int16      // [seats]
 	spots [maxSpots]int16
 	shown []shown // [things]
 }
@@ -61,7 +62,7 @@ type view struct {
 // shown is a thing, as the seat sees it that looked last.
 type shown struct {
 	spots []int16
-	near  [grid.MaxSeats]int16 // how near each seat is to the nearest of them
+	near  []int16 // [seats] how near each seat is to the nearest of them
 }
 
 // maxSpots bounds the places of one thing that are looked at.
@@ -95,9 +96,9 @@ type situation struct {
 }
 
 func newModel(l *script.Language, things int, texts []string, others, actions int) (*model, error) {
-	m := &model{lang: l, things: things, actions: actions, view: view{shown: make([]shown, things)}}
+	m := &model{lang: l, things: things, actions: actions, view: view{cells: make([]int16, l.Seats), shown: make([]shown, things)}}
 	for t := range m.shown {
-		m.shown[t].spots = make([]int16, 0, maxSpots)
+		m.shown[t].spots, m.shown[t].near = make([]int16, 0, maxSpots), make([]int16, l.Seats)
 	}
 	for _, text := range texts[:min(len(texts), maxHabits)] {
 		p, err := l.Parse(text)
@@ -127,7 +128,7 @@ func (m *model) holdable() int {
 	if m.things == 0 {
 		return 1 + clocks + 3 + (m.actions+1)*(m.actions+1)
 	}
-	return 1 + clocks + 3 + (far + 1) + grid.MaxSeats + m.things*2*(far+2)
+	return 1 + clocks + 3 + (far + 1) + crowds + m.things*2*(far+2)
 }
 
 // look says what holds for a seat in the state that was set: the clock, how the last episode went, who is how near to
@@ -147,14 +148,14 @@ func (m *model) look(s, me game.Seat, last int) (x situation) {
 		return x
 	}
 	near, left := int16(far), 0
-	for o, cell := range m.cells[:m.lang.Seats] {
+	for o, cell := range m.cells {
 		if game.Seat(o) != s && cell != grid.None {
 			near = min(near, m.field.Steps(m.cells[s], cell))
 			left++
 		}
 	}
 	add(far+1, int(near))
-	add(grid.MaxSeats, left)
+	add(crowds, min(left, crowds-1))
 	for t := range m.things {
 		own, crowd := m.approach(t, s)
 		add(far+2, int(own))
@@ -172,7 +173,7 @@ func (m *model) approach(t int, s game.Seat) (own, crowd int16) {
 	}
 	if !slices.Equal(spots, seen.spots) {
 		seen.spots = append(seen.spots[:0], spots...)
-		for o, cell := range m.cells[:m.lang.Seats] {
+		for o, cell := range m.cells {
 			seen.near[o] = far
 			for _, spot := range spots {
 				if cell != grid.None {
@@ -182,7 +183,7 @@ func (m *model) approach(t int, s game.Seat) (own, crowd int16) {
 		}
 	}
 	crowd = far
-	for o, d := range seen.near[:m.lang.Seats] {
+	for o, d := range seen.near {
 		if game.Seat(o) != s {
 			crowd = min(crowd, d)
 		}

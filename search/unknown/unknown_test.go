@@ -351,7 +351,7 @@ func seen(m *model, st game.State, s game.Seat) (x situation) {
 		}
 	}
 	at := 0
-	for _, v := range [][2]int{{1, 0}, {clocks, min(f.Time(), clocks-1)}, {3, 1}, {far + 1, int(near)}, {grid.MaxSeats, left}} {
+	for _, v := range [][2]int{{1, 0}, {clocks, min(f.Time(), clocks-1)}, {3, 1}, {far + 1, int(near)}, {crowds, min(left, crowds-1)}} {
 		x.on[x.n], x.n, at = uint8(at+v[1]), x.n+1, at+v[0]
 	}
 	for thing := range m.things {

@@ -21,7 +21,8 @@ const drawnAs = {
   block: 'block', wall: 'block', stag: 'stag', hare: 'hare', drift: 'drift', snow: 'drift', coin: 'coin', apple: 'apple', food: 'apple', berry: 'apple',
   river: 'waves', water: 'waves', waste: 'waste', dirt: 'waste', polluted: 'waste', orchard: 'grass', grass: 'grass',
 };
-const digit = (s) => '0123456789abcdefghijklmnopqrstuvwxyz'[s % 36];
+/** number is a seat's on its disc, smaller where it has two digits. */
+const number = (s) => svg('text', { 'font-size': s > 9 ? 1 : 1.25 }, `${s}`);
 
 /** thing draws a thing around (x, y), r to each side. */
 export function thing(pic, x, y, r, opacity = 1) {
@@ -129,7 +130,7 @@ export class Board {
     for (const [s, [x, y, r, gone]] of [...placed].sort((a, b) => a[0] - b[0])) {
       let g = this.seats.get(s);
       if (!g) {
-        g = svg('g', {}, svg('circle', { class: 'body', r: 1, 'stroke-width': 0.14 }), svg('text', { 'font-size': 1.25 }, digit(s)), svg('title', {}, `${s}: ${this.head.seats[s].name}`));
+        g = svg('g', {}, svg('circle', { class: 'body', r: 1, 'stroke-width': 0.14 }), number(s), svg('title', {}, `${s}: ${this.head.seats[s].name}`));
         this.seats.set(s, g); this.over.append(g);
       }
       g.setAttribute('class', `seat s${s % 8}${gone ? ' gone' : ''}${s === this.mine ? ' mine' : ''}`);
@@ -205,7 +206,7 @@ export class Board {
       const top = solid.length ? 0.5 : 0;
       pack((cell.seats ?? []).length, x, y + top * c, c, (1 - top) * c).forEach(([px, py, r], i) => {
         const s = cell.seats[i];
-        this.over.append(svg('g', { class: `seat s${s.seat % 8}`, opacity: Math.max(s.p, 0.12), transform: `translate(${px} ${py}) scale(${r})` }, svg('circle', { class: 'body', r: 1 }), svg('text', { 'font-size': 1.25 }, digit(s.seat)), svg('title', {}, `${s.seat}: ${Math.round(100 * s.p)} %`)));
+        this.over.append(svg('g', { class: `seat s${s.seat % 8}`, opacity: Math.max(s.p, 0.12), transform: `translate(${px} ${py}) scale(${r})` }, svg('circle', { class: 'body', r: 1 }), number(s.seat), svg('title', {}, `${s.seat}: ${Math.round(100 * s.p)} %`)));
       });
     }
     for (const at of new Set((im.wrong ?? []).map((w) => w.at))) {
@@ -216,7 +217,7 @@ export class Board {
 }
 
 /** disc is a seat's sign in words. */
-export const disc = (s, left = false) => make('i', { className: `disc s${s % 8}${left ? ' left' : ''}`, 'aria-hidden': 'true' }, digit(s));
+export const disc = (s, left = false) => make('i', { className: `disc s${s % 8}${left ? ' left' : ''}`, 'aria-hidden': 'true' }, `${s}`);
 
 /** legend names the things that have been seen. */
 export function legend(pictures) {

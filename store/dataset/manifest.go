@@ -64,9 +64,10 @@ type Layout struct {
 	Planes   []string `json:"planes"`
 	Owned    int      `json:"owned,omitempty"` // planes after the agents' that are one for each seat too
 	Features int      `json:"features"`
-	Legal    int      `json:"legal"`          // as in the game's observation: the mask's length or 0,
-	Time     int      `json:"time"`           // 1 if the time is observed,
-	Last     int      `json:"last"`           // seats in the last joint action or 0
+	Legal    int      `json:"legal"` // as in the game's observation: the mask's length or 0,
+	Time     int      `json:"time"`  // 1 if the time is observed,
+	Last     int      `json:"last"`  // seats in the last joint action or 0
+	Pooled   bool     `json:"pooled,omitempty"`
 	View     int      `json:"view,omitempty"` // how far seats saw; rows show the whole board all the same
 }
 
@@ -84,7 +85,7 @@ func layoutOf(s game.Spec) Layout {
 	return Layout{
 		Seats: s.Seats, Actions: orEmpty(s.Actions), Goals: orEmpty(s.Goals), Horizon: s.Horizon,
 		Height: s.Obs.Height, Width: s.Obs.Width, Planes: orEmpty(s.Obs.Planes), Owned: s.Obs.Owned, Features: s.Obs.Features,
-		Legal: s.Obs.Legal, Time: s.Obs.Time, Last: s.Obs.Last, View: s.View,
+		Legal: s.Obs.Legal, Time: s.Obs.Time, Last: s.Obs.Last, View: s.View, Pooled: s.Obs.Pooled,
 	}
 }
 
@@ -110,6 +111,8 @@ func (l *Layout) check() error {
 		return bad("height, width and planes", []int{l.Height, l.Width, len(l.Planes)}, "0 to 1024 each")
 	case l.Owned != 0 && (l.Owned != l.Seats || len(l.Planes) < 2*l.Seats):
 		return bad("owned", l.Owned, "0, or the number of seats with a plane for each agent and as many after them")
+	case l.Pooled:
+		return bad("pooled", true, "false: models of others are learnt from a plane for each")
 	case l.Features < 0 || l.Features > 1<<20:
 		return bad("features", l.Features, "0 to 1048576")
 	case l.Legal != 0 && l.Legal != k:

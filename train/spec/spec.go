@@ -356,6 +356,9 @@ func (s *Spec) validate(g game.Game, err error) error {
 	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
 		part(config.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
 	}
+	if g != nil && s.Imagine.On && g.Spec().Obs.Pooled {
+		part(config.Bad("on", true, "false, because game.pooled tells co-players apart no more"), "imagine")
+	}
 	if g != nil && s.Imagine.On && g.Spec().View > 0 {
 		part(config.Bad("on", true, "false, because game.view hides a part of the board, and from what is seen nobody can tell what follows; "+
 			"or game.view 0"), "imagine")
@@ -379,6 +382,9 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 	part(s.PPO.Validate(), "ppo")
 	if g != nil && len(g.Spec().Obs.Planes) == 0 && s.Actor.Net == "conv" {
 		part(config.Bad("net", s.Actor.Net, "dense, because "+s.Game.Name+" has no board"), "actor")
+	}
+	if g != nil && g.Spec().Obs.Pooled && !s.Mind.entry().plain {
+		part(config.Bad("pooled", true, "false, because mind "+s.Mind.Name+" reads what each co-player does"), "game")
 	}
 	if g != nil && !s.Mind.entry().plain {
 		if err := g.Spec().Discrete("mind " + s.Mind.Name); err != nil {

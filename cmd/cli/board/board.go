@@ -258,6 +258,18 @@ func (r *seedRow) takeGoals(p *train.Progress) {
 	}
 }
 
+// alone writes what agents get, without escapes.
+func alone(agents []float64) string {
+	if len(agents) > fewAgents {
+		return span(agents)
+	}
+	parts := make([]string, len(agents))
+	for i, x := range agents {
+		parts[i] = fmt.Sprintf("%5.2f", x)
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
 // line is the row without escapes.
 func (r *seedRow) line(many bool) string {
 	var b strings.Builder
@@ -269,14 +281,7 @@ func (r *seedRow) line(many bool) string {
 		fmt.Fprintf(&b, "  %s", train.WarmUp)
 	}
 	if len(r.agents) > 0 {
-		fmt.Fprintf(&b, "  return %6.3f [", r.mean)
-		for i, x := range r.agents {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			fmt.Fprintf(&b, "%5.2f", x)
-		}
-		b.WriteByte(']')
+		fmt.Fprintf(&b, "  return %6.3f %s", r.mean, alone(r.agents))
 	}
 	for _, g := range r.goals {
 		fmt.Fprintf(&b, "  %s %3.0f %%", g.name, 100*g.value)

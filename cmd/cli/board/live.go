@@ -371,7 +371,19 @@ func curve(r *seedRow, n int) string {
 
 func clamp(x, lo, hi int) int { return max(lo, min(x, hi)) }
 
+// fewAgents is how many have a number each in a line.
+const fewAgents = 16
+
+// span says of many agents what the lowest, the middle one and the highest get.
+func span(agents []float64) string {
+	x := slices.Sorted(slices.Values(agents))
+	return fmt.Sprintf("[%d agents: %.2f, %.2f, %.2f]", len(x), x[0], x[len(x)/2], x[len(x)-1])
+}
+
 func returns(agents []float64) string {
+	if len(agents) > fewAgents {
+		return span(agents)
+	}
 	parts := make([]string, len(agents))
 	for i, x := range agents {
 		parts[i] = lipgloss.NewStyle().Foreground(lipgloss.Color(agentHues[i%len(agentHues)])).Render(fmt.Sprintf("%.2f", x))
