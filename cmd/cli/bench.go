@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,12 +14,11 @@ import (
 )
 
 type benchCmd struct {
-	Env    benchEnvCmd    `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
-	NN     benchNNCmd     `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
-	Plan   benchPlanCmd   `cmd:"" help:"Search: simulations a second, with and without networks."`
-	Train  benchTrainCmd  `cmd:"" help:"Training: agent-steps a second, by phase."`
-	Scale  benchScaleCmd  `cmd:"" help:"Cores: how much faster more of them are, and whether numbers stay the same."`
-	Growth benchGrowthCmd `cmd:"" help:"Growth: time and memory over agents, boards, networks and simulations, and by which power."`
+	Env   benchEnvCmd   `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
+	NN    benchNNCmd    `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
+	Plan  benchPlanCmd  `cmd:"" help:"Search: simulations a second, with and without networks."`
+	Train benchTrainCmd `cmd:"" help:"Training: agent-steps a second, by phase."`
+	Scale benchScaleCmd `cmd:"" help:"Cores: how much faster more of them are, and whether numbers stay the same."`
 }
 
 type benchEnvCmd struct {
@@ -159,47 +155,4 @@ func (c benchScaleCmd) Run(a *app) error {
 		return err
 	}
 	return c.answer(a, map[string]any{"rows": rows}, scale.Text(rows))
-}
-
-type benchGrowthCmd struct {
-	Agents  []int  `help:"Numbers of agents." default:"2,4,8,16,32,64"`
-	Board   []int  `help:"Sides of the board." default:"4,8,16,32,64"`
-	Hidden  []int  `help:"Widths of the two layers." default:"16,32,64,128,256"`
-	Sims    []int  `help:"Simulations of a decision of HOP." default:"4,7,14,28,56"`
-	Windows int    `help:"Windows to measure each over, after one to warm up." default:"3"`
-	To      string `help:"Also write the tables to this Markdown file, and the figure beside it as SVG." type:"path" placeholder:"FILE.md"`
-	jsonFlag
-}
-
-func (c benchGrowthCmd) Run(a *app) error {
-	if c.Windows < 1 {
-		return usage("--windows %d, want at least 1", c.Windows)
-	}
-	bar := a.progress("sizes")
-	defer bar.End()
-	rows, slopes, err := bench.Growth(a.ctx, a.reg, bench.GrowthConfig{Agents: c.Agents, Board: c.Board, Hidden: c.Hidden, Sims: c.Sims,
-		Windows: c.Windows}, bar.Update)
-	if err != nil {
-		return usageError{err}
-	}
-	text := bench.GrowthText(rows, slopes)
-	if c.To != "" {
-		if err := c.write(rows, text); err != nil {
-			return err
-		}
-	}
-	return c.answer(a, map[string]any{"rows": rows, "slopes": slopes}, text)
-}
-
-func (c benchGrowthCmd) write(rows []bench.GrowthRow, text string) error {
-	svg, err := bench.GrowthFigure(rows).SVG()
-	if err != nil {
-		return err
-	}
-	picture := strings.TrimSuffix(c.To, ".md") + ".svg"
-	page := fmt.Sprintf("# How cost grows\n\nWritten by `hop bench growth --to docs/results/growth.md` on %s, with kernels %s.\n\n![Log-log lines](%s)\n\n"+
-		"`ppo`: all agents of [cleanup](../games/cleanup.md) with `pooled` learn with one network; `hop`: one HOP agent plays and learns among bots. "+
-		"A power of 1 is in proportion; boards are by their side, so that 2 is in proportion to cells.\n\n```\n%s```\n",
-		time.Now().Format(time.DateOnly), f32.Kernels(), filepath.Base(picture), text)
-	return errors.Join(os.WriteFile(picture, svg, 0o644), os.WriteFile(c.To, []byte(page), 0o644))
 }

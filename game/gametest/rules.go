@@ -32,7 +32,8 @@ func checkSpec(g game.Game) error {
 		l.Legal, len(spec.Actions))
 	want(l.Time == 0 || l.Time == 1, "the layout has %d times, want 0 or 1", l.Time)
 	want(l.Last == 0 || l.Last == spec.Seats, "the layout has %d last actions, want one for each of the %d seats, or none", l.Last, spec.Seats)
-	want(!l.Pooled || l.Last == 0 && l.Owned == 0 && spec.View == 0 && len(l.Planes) > 1, "a layout of pooled co-players that shows more of them: %+v", l)
+	want(!l.Pooled || l.Last == 0 && l.Owned == 0 && spec.View == 0 && len(l.Planes) > 1,
+		"a layout of pooled co-players that shows more of them: %+v", l)
 	want(l.Last == 0 || l.Legal > 0, "the layout has last actions of no width: it needs masks too")
 	want(l.Len() > 0, "an observation is empty")
 	bots := make([]string, 0, 8)

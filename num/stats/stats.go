@@ -290,26 +290,3 @@ func mean(xs []float64) float64 {
 	}
 	return sum / float64(len(xs))
 }
-
-// Slope returns the slope of the least-squares line through points, and Student's interval of it,
-// whose errors it takes to be alike and independent. It panics with fewer than three.
-func Slope(x, y []float64, level float64) (slope float64, ci Interval) {
-	if len(x) < 3 || len(x) != len(y) {
-		panic("stats: a slope needs three points")
-	}
-	n := float64(len(x))
-	mx, my, sxx, sxy, rest := 0., 0., 0., 0., 0.
-	for i := range x {
-		mx, my = mx+x[i]/n, my+y[i]/n
-	}
-	for i := range x {
-		sxx += (x[i] - mx) * (x[i] - mx)
-		sxy += (x[i] - mx) * (y[i] - my)
-	}
-	slope = sxy / sxx
-	for i := range x {
-		e := y[i] - my - slope*(x[i]-mx)
-		rest += e * e
-	}
-	return slope, StudentCI(slope, math.Sqrt(rest/(n-2)/sxx), len(x)-1, level)
-}

@@ -231,13 +231,3 @@ func TestUnknownNumbersAreNull(t *testing.T) {
 		t.Errorf("an interval without bounds is read back as %v, %v", ci, err)
 	}
 }
-
-// By the definition, worked out in Python: slope 2.02, standard error 0.052915026221291836; Student's quantile is
-// 4.302652729911275 with two degrees of freedom.
-func TestSlopeOfALine(t *testing.T) {
-	slope, ci := stats.Slope([]float64{1, 2, 3, 4}, []float64{2.1, 3.9, 6.1, 8.1}, 0.95)
-	h := 4.302652729911275 * 0.052915026221291836
-	if math.Abs(slope-2.02) > 1e-12 || math.Abs(ci[0]-(2.02-h)) > 1e-9 || math.Abs(ci[1]-(2.02+h)) > 1e-9 {
-		t.Errorf("slope %v in %v, want 2.02 in %v to %v", slope, ci, 2.02-h, 2.02+h)
-	}
-}
