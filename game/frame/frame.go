@@ -356,45 +356,61 @@ func (e *Encoder) narrow(s *f32.Sparse) {
 func (f *Frame) Folds() bool { return f.Kind == Egof }
 
 // Fold writes to dst[Cols][n] weights of narrow rows, from those of rows, w. Of
-// columns that narrow rows do not have it writes nothing.
-func (f *Frame) Fold(dst, w []float32, n int) {
-	if !f.Folds() {
+// columns that narrow rows do not have it writes nothing. It does one of so many
+// parts, which several can do side by side.
+func (f *Frame) Fold(dst, w []float32, n, part, parts int) {
+	if part == 0 && !f.Folds() {
 		copy(dst, w)
+	}
+	if !f.Folds() {
 		return
 	}
-	copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
-	copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
-	size := f.others * n
-	f.apart(w, n, func(at int, thing, row, col []float32) {
-		to := dst[at : at+size]
-		f32.Add(to, row, col)
-		f32.Add(to, to, thing)
-	})
+	if part == 0 {
+		copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
+		copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
+	}
+	a := f.apart(w, n)
+	for k := part * a.tall * a.wide / parts; k < (part+1)*a.tall*a.wide/parts; k++ {
+		to := dst[k*a.size : (k+1)*a.size]
+		f32.Add(to, a.row(k/a.wide), a.col(k%a.wide))
+		f32.Add(to, to, a.thing(k))
+	}
 }
 
 // Unfold turns g[Cols][n], the gradients of weights on narrow rows, into those on
-// rows. Those of the columns that narrow rows leave out must be zero before.
-func (f *Frame) Unfold(g []float32, n int) {
-	f.apart(g, n, func(_ int, thing, row, col []float32) {
-		f32.Add(row, row, thing)
-		f32.Add(col, col, thing)
-	})
-}
-
-// apart calls do for every offset with the parts of w[Cols][n] under which a row
-// in Egof lists things there: by offset, which begins at at, row offset and column
-// offset, each [others][n].
-func (f *Frame) apart(w []float32, n int, do func(at int, thing, row, col []float32)) {
-	if f.Kind != Egof {
+// rows. Those of the columns that narrow rows leave out must be zero before. It does
+// one of so many parts.
+func (f *Frame) Unfold(g []float32, n, part, parts int) {
+	if !f.Folds() {
 		return
 	}
-	tall, wide, size := 2*f.Height-1, 2*f.Width-1, f.others*n
-	first := (int(f.row) + f.Height + f.Width) * n
-	part := func(at int) []float32 { return w[at : at+size : at+size] }
-	for dy := range tall {
-		for dx := range wide {
-			at := (dy*wide + dx) * size
-			do(at, part(at), part(first+dy*size), part(first+(tall+dx)*size))
+	a := f.apart(g, n)
+	lines := a.tall + a.wide
+	for k := part * lines / parts; k < (part+1)*lines/parts; k++ {
+		if k < a.tall {
+			for dx := range a.wide {
+				f32.Add(a.row(k), a.row(k), a.thing(k*a.wide+dx))
+			}
+			continue
+		}
+		for dy := range a.tall {
+			f32.Add(a.col(k-a.tall), a.col(k-a.tall), a.thing(dy*a.wide+k-a.tall))
 		}
 	}
 }
+
+// apart is the parts of w[Cols][n] under which a row in Egof lists things around
+// oneself, each [others][n]: by offset, row offset and column offset.
+type apart struct {
+	w                       []float32
+	size, first, tall, wide int
+}
+
+func (f *Frame) apart(w []float32, n int) apart {
+	return apart{w, f.others * n, (int(f.row) + f.Height + f.Width) * n, 2*f.Height - 1, 2*f.Width - 1}
+}
+
+func (a *apart) at(i int) []float32    { return a.w[i : i+a.size : i+a.size] }
+func (a *apart) thing(k int) []float32 { return a.at(k * a.size) }
+func (a *apart) row(dy int) []float32  { return a.at(a.first + dy*a.size) }
+func (a *apart) col(dx int) []float32  { return a.at(a.first + (a.tall+dx)*a.size) }

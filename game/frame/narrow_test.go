@@ -53,10 +53,14 @@ func TestNarrowRowsAreRows(t *testing.T) {
 			f32.SparseAffine(want, &full, w, nil, n, f32.None)
 			f32.SparseTN(wantG, &full, dy, n)
 			folded := make([]float32, len(w))
-			f.Fold(folded, w, n)
+			for part := range 3 {
+				f.Fold(folded, w, n, part, 3)
+			}
 			f32.SparseAffine(got, &narrow, folded, nil, n, f32.None)
 			f32.SparseTN(gotG, &narrow, dy, n)
-			f.Unfold(gotG, n)
+			for part := range 4 {
+				f.Unfold(gotG, n, part, 4)
+			}
 			near(t, where+" forward", got, want)
 			near(t, where+" gradient", gotG, wantG)
 		}

@@ -24,7 +24,9 @@ func (s *Sparse) appendNonzeros(x []float32) { appendNonzerosGeneric(s, x) }
 func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, _ layout) {
 	sparseAffineGeneric(dst, s, w, bias, n, act)
 }
-func sparseTN(dw []float32, s *Sparse, g []float32, n int) { sparseTNGeneric(dw, s, g, n) }
+func sparseTN(dw []float32, s *Sparse, g []float32, n, lo, hi int) {
+	sparseTNGeneric(dw, s, g, n, lo, hi)
+}
 
 func axpy(dst []float32, alpha float32, x []float32) { axpyGeneric(dst, alpha, x) }
 func scale(dst []float32, alpha float32)             { scaleGeneric(dst, alpha) }

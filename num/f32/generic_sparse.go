@@ -26,12 +26,12 @@ func sparseAffineGeneric(dst []float32, s *Sparse, w, bias []float32, n int, act
 	}
 }
 
-func sparseTNGeneric(dw []float32, s *Sparse, g []float32, n int) {
+func sparseTNGeneric(dw []float32, s *Sparse, g []float32, n, lo, hi int) {
 	for i := range s.Rows() {
-		row := g[i*n : i*n+n]
+		row := g[i*n+lo : i*n+hi]
 		idx, val := s.Row(i)
 		for e, col := range idx {
-			axpyGeneric(rowOf(dw, col, s.Cols, n), val[e], row)
+			axpyGeneric(rowOf(dw, col, s.Cols, n)[lo:hi], val[e], row)
 		}
 	}
 }

@@ -122,9 +122,16 @@ func SparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act) {
 
 // SparseTN adds s[m][Cols]ᵀ g[m][n] to dw[Cols][n]: the gradient of the first
 // layer's weights. It panics if a length does not match its shape.
-func SparseTN(dw []float32, s *Sparse, g []float32, n int) {
+func SparseTN(dw []float32, s *Sparse, g []float32, n int) { SparseTNColumns(dw, s, g, n, 0, n) }
+
+// SparseTNColumns is SparseTN for the columns lo to before hi of dw alone: the same numbers, so that
+// several can share the work. It panics if they are no columns, too.
+func SparseTNColumns(dw []float32, s *Sparse, g []float32, n, lo, hi int) {
 	checkSparse(g, s, dw, n)
-	sparseTN(dw, s, g, n)
+	if lo < 0 || lo > hi || hi > n {
+		panic("f32: columns out of range")
+	}
+	sparseTN(dw, s, g, n, lo, hi)
 }
 
 const badIndex = "f32: sparse index out of range"

@@ -76,14 +76,14 @@ func sparseAffine(dst []float32, s *Sparse, w, bias []float32, n int, act Act, l
 	}
 }
 
-func sparseTN(dw []float32, s *Sparse, g []float32, n int) {
+func sparseTN(dw []float32, s *Sparse, g []float32, n, lo, hi int) {
 	if active == generic || len(g) == 0 || len(dw) == 0 {
-		sparseTNGeneric(dw, s, g, n)
+		sparseTNGeneric(dw, s, g, n, lo, hi)
 		return
 	}
 	t := newStrip(s, n)
 	near, limit := nearStrips(s, n)
-	for cut := (strips{n: n, width: vectorWidth()}); ; {
+	for cut := (strips{n: hi, at: lo, width: vectorWidth()}); ; {
 		at, vectors, tail, ok := cut.next(limit)
 		if !ok || t.bad != 0 {
 			break

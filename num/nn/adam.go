@@ -36,7 +36,7 @@ type Adam struct {
 	t      int
 	blocks []adamBlock
 	now    adamStep
-	job    cores.Job
+	job    *cores.Job
 	square func(block int) // made once: handing them over does not allocate
 	move   func(block int)
 }
@@ -63,7 +63,7 @@ func NewAdam(p *Params, cfg AdamConfig) *Adam {
 	if cfg.Eps == 0 {
 		cfg.Eps = 1e-8
 	}
-	o := &Adam{cfg: cfg, p: p, m: make([]float32, len(p.W)), v: make([]float32, len(p.W))}
+	o := &Adam{cfg: cfg, p: p, m: make([]float32, len(p.W)), v: make([]float32, len(p.W)), job: &cores.Job{}}
 	last := p.Parts[len(p.Parts)-1]
 	for lo, end := 0, last.Off+last.Len; lo < end; lo += blockLen {
 		o.blocks = append(o.blocks, adamBlock{Span: Span{lo, min(blockLen, end-lo)}})
@@ -92,7 +92,7 @@ func (o *Adam) Steps() int { return o.t }
 // the norm before that. If a gradient is not finite nothing is changed, and the
 // error names its part.
 func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
-	o.Cores.Do(&o.job, len(o.blocks), o.square)
+	o.Cores.Do(o.job, len(o.blocks), o.square)
 	sum := 0.
 	for i := range o.blocks {
 		sum += o.blocks[i].sum
@@ -111,7 +111,7 @@ func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
 	if clip > 0 && norm > clip {
 		o.now.scale = float32(clip / norm)
 	}
-	o.Cores.Do(&o.job, len(o.blocks), o.move)
+	o.Cores.Do(o.job, len(o.blocks), o.move)
 	return norm, nil
 }
 

@@ -63,7 +63,7 @@ func (d Dense) backward(p *Params, dx, dy, x, y []float32, m int, acc bool) {
 // BackwardSparse is Backward for sparse rows, which have no gradient themselves.
 func (d Dense) BackwardSparse(p *Params, dy []float32, x *f32.Sparse, y []float32) {
 	d.biasSparse(p, dy, x, y)
-	d.gradSparse(p, dy, x)
+	d.gradSparse(p, dy, x, 0, d.Out)
 }
 
 // biasSparse is BackwardSparse without the weights' gradient, for which it leaves dy ready.
@@ -74,7 +74,7 @@ func (d Dense) biasSparse(p *Params, dy []float32, x *f32.Sparse, y []float32) {
 	f32.SumRows(p.g(d.b), dy, m, d.Out)
 }
 
-// gradSparse adds the weights' gradient.
-func (d Dense) gradSparse(p *Params, dy []float32, x *f32.Sparse) {
-	f32.SparseTN(p.g(d.w), x, dy[:x.Rows()*d.Out], d.Out)
+// gradSparse adds the gradient of the weights of the outputs lo to before hi.
+func (d Dense) gradSparse(p *Params, dy []float32, x *f32.Sparse, lo, hi int) {
+	f32.SparseTNColumns(p.g(d.w), x, dy[:x.Rows()*d.Out], d.Out, lo, hi)
 }

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -32,6 +33,11 @@ type Trainer[W any, T interface{ Plus(T) T }] struct {
 	add    func(s *Shard[W]) T
 	mu     sync.Mutex // of taken
 	taken  []bool     // [shards] whose Works are in use
+
+	hands  int            // workers that computed shards of the last minibatch that had several
+	fold   func(part int) // made once: handing them over does not allocate
+	unfold func(part int)
+	strip  func(part int)
 }
 
 // TrainerConfig sets a Trainer. Zero fields but Adam's cost nothing and do nothing.
@@ -54,10 +60,10 @@ type TrainerConfig struct {
 type Folding interface {
 	// Folds reports whether they are any other.
 	Folds() bool
-	// Fold writes them to dst, of the length of p.W.
-	Fold(dst []float32, p *Params)
-	// Unfold turns gradients of them into gradients of the weights that learn.
-	Unfold(p *Params)
+	// Fold writes a part of them to dst, of the length of p.W.
+	Fold(dst []float32, p *Params, part, parts int)
+	// Unfold turns a part of their gradients into gradients of the weights that learn.
+	Unfold(p *Params, part, parts int)
 }
 
 // Shard is some rows of a minibatch for somebody to compute.
@@ -71,9 +77,10 @@ type Shard[W any] struct {
 // part is a shard and its terms, with cache lines of its own.
 type part[W, T any] struct {
 	Shard[W]
-	terms T
-	first firstGrads
-	_     [64]byte
+	terms  T
+	first  firstGrads
+	worker int // who computed it; below 0: nobody, it had no rows
+	_      [64]byte
 }
 
 // NewTrainer returns a trainer of a model, after its Init, with a shard for each of works.
@@ -84,7 +91,11 @@ func NewTrainer[W any, T interface{ Plus(T) T }](p *Params, cfg TrainerConfig, r
 	}
 	t.shards = newShards(p, len(works), slices.Clone(t.cfg.First), t.compute)
 	t.shards.grain, t.shards.most = cfg.Grain, cfg.Block
-	t.parts, t.taken = make([]part[W, T], len(works)), make([]bool, len(works))
+	t.Adam.job = &t.shards.job // so that who helps with the one stays for the other
+	t.parts, t.taken, t.hands = make([]part[W, T], len(works)), make([]bool, len(works)), 1
+	t.fold = func(part int) { t.cfg.Fold.Fold(t.parts[0].Params.W, t.Params, part, t.hands) }
+	t.unfold = func(part int) { t.cfg.Fold.Unfold(t.Params, part, t.hands) }
+	t.strip = t.addStrip
 	folded := p.W
 	if cfg.Fold != nil && cfg.Fold.Folds() {
 		folded = make([]float32, len(p.W))
@@ -118,7 +129,7 @@ func (t *Trainer[W, T]) Step(rows int, sum *T, add func(s *Shard[W]) T) (norm fl
 	t.Read()
 	t.Sum(rows, sum, add)
 	if t.cfg.Fold != nil {
-		t.cfg.Fold.Unfold(t.Params)
+		t.beside(t.unfold)
 	}
 	norm, err = t.Adam.Step(t.Rate(t.Steps()), t.cfg.Clip)
 	if err != nil {
@@ -130,7 +141,7 @@ func (t *Trainer[W, T]) Step(rows int, sum *T, add func(s *Shard[W]) T) (norm fl
 // Read brings the weights that rows are read with up to date, and returns them.
 func (t *Trainer[W, T]) Read() *Params {
 	if t.cfg.Fold != nil {
-		t.cfg.Fold.Fold(t.parts[0].Params.W, t.Params)
+		t.beside(t.fold)
 	}
 	return t.parts[0].Params
 }
@@ -141,19 +152,49 @@ func (t *Trainer[W, T]) Sum(rows int, sum *T, add func(s *Shard[W]) T) {
 	inOrder := t.shards.cores != nil && t.shards.cores.Workers() == 1 // then gradients of first layers need not wait
 	for i := range t.parts {
 		var none T
-		t.parts[i].terms, t.parts[i].first.now = none, inOrder
+		t.parts[i].terms, t.parts[i].first.now, t.parts[i].worker = none, inOrder, -1
 	}
 	t.shards.run(rows)
+	t.count()
+	if len(t.cfg.First) > 0 && !inOrder {
+		t.beside(t.strip)
+	}
 	for i := range t.parts {
-		t.parts[i].first.finish()
+		t.parts[i].first.used = 0
 		*sum = (*sum).Plus(t.parts[i].terms)
+	}
+}
+
+// beside does work in as many parts as there are hands: cut finer it is more work in all.
+func (t *Trainer[W, T]) beside(do func(part int)) { t.shards.cores.Do(&t.shards.job, t.hands, do) }
+
+// count counts the workers that computed shards, if there were several to compute.
+func (t *Trainer[W, T]) count() {
+	full, seen := 0, uint64(0)
+	for i := range t.parts {
+		if w := t.parts[i].worker; w >= 0 {
+			full, seen = full+1, seen|1<<(w%64)
+		}
+	}
+	if t.shards.cores == nil {
+		t.hands = 1
+	} else if full > 1 {
+		t.hands = bits.OnesCount64(seen)
+	}
+}
+
+// addStrip computes the gradients of first layers that wait, of some of their outputs, in the order
+// of the shards.
+func (t *Trainer[W, T]) addStrip(strip int) {
+	for i := range t.parts {
+		t.parts[i].first.strip(strip, t.hands)
 	}
 }
 
 // compute computes a shard, a block at a time.
 func (t *Trainer[W, T]) compute(shard, worker, lo, hi int) {
 	p, work := &t.parts[shard], t.take(worker)
-	p.Work = t.Works[work]
+	p.Work, p.worker = t.Works[work], worker
 	block := hi - lo
 	if t.cfg.Block > 0 {
 		block = t.cfg.Block
@@ -211,7 +252,7 @@ type keptGrad struct {
 // add takes the gradient of a first layer's outputs and returns memory in place of dy.
 func (f *firstGrads) add(layer Dense, x *f32.Sparse, dy []float32) []float32 {
 	if f.now {
-		layer.gradSparse(f.model, dy, x)
+		layer.gradSparse(f.model, dy, x, 0, layer.Out)
 		return dy
 	}
 	if f.used == len(f.kept) {
@@ -224,13 +265,14 @@ func (f *firstGrads) add(layer Dense, x *f32.Sparse, dy []float32) []float32 {
 	return dy
 }
 
-// finish computes what waits.
-func (f *firstGrads) finish() {
+// strip computes what waits, of one of so many strips of outputs, each of whole lines of the cache.
+func (f *firstGrads) strip(strip, strips int) {
 	for i := range f.kept[:f.used] {
 		k := &f.kept[i]
-		k.layer.gradSparse(f.model, k.dy, &k.x)
+		lines := (k.layer.Out + align - 1) / align
+		lo, hi := strip*lines/strips*align, min((strip+1)*lines/strips*align, k.layer.Out)
+		k.layer.gradSparse(f.model, k.dy, &k.x, min(lo, hi), hi)
 	}
-	f.used = 0
 }
 
 // Schedule gives the learning rate, or another coefficient, of a step counted

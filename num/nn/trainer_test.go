@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/hop-marl/hop/num/cores"
@@ -65,14 +66,14 @@ type negated struct{}
 
 func (negated) Folds() bool { return true }
 
-func (negated) Fold(dst []float32, p *nn.Params) {
-	for i, w := range p.W {
-		dst[i] = -w
+func (negated) Fold(dst []float32, p *nn.Params, part, parts int) {
+	for i := part; i < len(p.W); i += parts {
+		dst[i] = -p.W[i]
 	}
 }
 
-func (negated) Unfold(p *nn.Params) {
-	for i := range p.G {
+func (negated) Unfold(p *nn.Params, part, parts int) {
+	for i := part; i < len(p.G); i += parts {
 		p.G[i] = -p.G[i]
 	}
 }
@@ -91,9 +92,10 @@ func TestTricksChangeNoStep(t *testing.T) {
 		x.EndRow()
 	}
 	target := random(m*2, "target")
+	width, meet := 8, 0 // meet: so many workers compute a shard at the same time
 	train := func(shards, workers int, first bool, cfg nn.TrainerConfig, sign float32) []float32 {
 		p := &nn.Params{}
-		net := p.MLP("net", nn.Tanh, in, 8, 2)
+		net := p.MLP("net", nn.Tanh, in, width, 2)
 		p.Init(rng.New(1))
 		for i := range p.W {
 			p.W[i] *= sign
@@ -115,7 +117,13 @@ func TestTricksChangeNoStep(t *testing.T) {
 		views := make([]f32.Sparse, m)
 		for range 3 {
 			var sum nn.Loss
+			var met sync.WaitGroup
+			met.Add(meet)
 			_, err := tr.Step(m, &sum, func(s *nn.Shard[*nn.MLPWork]) nn.Loss {
+				if s.Number < meet {
+					met.Done()
+					met.Wait()
+				}
 				n, rows := s.Hi-s.Lo, &views[s.Lo]
 				rows.View(&x, s.Lo, s.Hi)
 				net.ForwardSparse(s.Params, s.Work, rows)
@@ -145,6 +153,14 @@ func TestTricksChangeNoStep(t *testing.T) {
 	if !slices.Equal(train(5, 2, true, nn.TrainerConfig{Block: 8}, 1), train(5, 1, true, nn.TrainerConfig{Block: 8}, 1)) {
 		t.Error("first layers last: two workers give other weights than one")
 	}
+	width = 40 // lines of the cache and a half
+	one := train(5, 1, true, nn.TrainerConfig{Block: 8, Fold: negated{}}, -1)
+	for meet = range 5 {
+		if !slices.Equal(train(5, 4, true, nn.TrainerConfig{Block: 8, Fold: negated{}}, -1), one) {
+			t.Errorf("%d workers at a time give other weights than one", meet)
+		}
+	}
+	width, meet = 8, 0
 	folded := train(1, 0, false, nn.TrainerConfig{Fold: negated{}}, -1)
 	for i := range folded {
 		folded[i] = -folded[i]
