@@ -10,7 +10,10 @@ import (
 
 // checkpoint writes everything that changes from one iteration to the next.
 func (s *SelfPlay) checkpoint(run *runlog.Run) error {
-	var err error
+	err := s.log()
+	if err != nil {
+		return err
+	}
 	run.SetPhases(s.phases, s.used, s.cores.Workers()) // a checkpoint saves them: a run that is killed later has them
 	s.timed("checkpoint", func() {
 		var body []byte

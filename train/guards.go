@@ -13,6 +13,7 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/num/check"
 	"github.com/hop-marl/hop/num/cores"
+	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/store/runlog"
 )
@@ -33,6 +34,8 @@ const (
 type guards struct {
 	nets  [][]netWatch // [mind]
 	paid  []paid       // [A] in the window
+	mixed []mixed      // [A] in the window
+	scans []func()     // of the networks' parts, which take long
 	job   cores.Job
 	state guardState
 }
@@ -52,27 +55,24 @@ type netWatch struct {
 	bad  []bool   // [part] that has changed holds weights that are no numbers
 }
 
-// scan reads the network.
-func (w *netWatch) scan() {
-	for i, part := range w.Params.Parts {
-		w.now[i], w.bad[i] = w.fingerprint(i), false
-		if w.now[i] != w.hash[i] {
-			w.bad[i] = slices.ContainsFunc(w.Params.W[part.Off:part.Off+part.Len], func(v float32) bool { return broken(float64(v)) })
-		}
+// scan reads a part of the network.
+func (w *netWatch) scan(i int) {
+	part := w.Params.Parts[i]
+	w.now[i], w.bad[i] = w.fingerprint(i), false
+	if x := w.Params.W[part.Off : part.Off+part.Len]; w.now[i] != w.hash[i] && broken(f32.SumSquares(x)) { // or very large
+		w.bad[i] = slices.ContainsFunc(x, func(v float32) bool { return broken(float64(v)) })
 	}
 }
 
-// scan reads networks and rewards, which takes long, with the help of all workers.
+// scan reads networks, rewards and observed actions, which takes long, with the help of all workers.
 func (g *guards) scan(s *SelfPlay, gamma float64) {
-	g.paid = make([]paid, s.ro.Agents)
-	s.cores.Do(&g.job, len(g.nets)+s.ro.Agents, func(i int) {
-		if i >= len(g.nets) {
-			g.paid[i-len(g.nets)] = returns(s.ro, agent.ID(i-len(g.nets)), gamma)
+	g.paid, g.mixed = make([]paid, s.ro.Agents), make([]mixed, s.ro.Agents)
+	s.cores.Do(&g.job, len(g.scans)+s.ro.Agents, func(i int) {
+		if a := i - len(g.scans); a >= 0 {
+			g.paid[a], g.mixed[a] = returns(s.ro, agent.ID(a), gamma), order(&s.spec, s.ro, agent.ID(a))
 			return
 		}
-		for n := range g.nets[i] {
-			g.nets[i][n].scan()
-		}
+		g.scans[i]()
 	})
 }
 
@@ -136,6 +136,9 @@ func newGuards(minds []abilities) *guards {
 		for n := range nets {
 			parts := len(m.networks[n].Params.Parts)
 			nets[n] = netWatch{m.networks[n], make([]uint64, parts), make([]uint64, parts), make([]bool, parts)}
+			for i := range parts {
+				g.scans = append(g.scans, func() { nets[n].scan(i) })
+			}
 			state.Moved = append(state.Moved, make([]bool, len(nets[n].hash)))
 		}
 		g.nets = append(g.nets, nets)
@@ -246,7 +249,7 @@ func (s *SelfPlay) failed(run *runlog.Run, cause error) error {
 func (g *guards) look(s *SelfPlay, p *Progress) []check.Finding {
 	w := &window{g: g, s: s, p: p}
 	w.rewards()
-	w.order(s.ro)
+	w.order()
 	w.behind()
 	for i := range g.nets {
 		w.mind, w.agent, w.who = i, -1, fmt.Sprintf("mind %d", i)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -127,6 +128,7 @@ type SelfPlay struct {
 
 	cores    *cores.Pool // the run's workers; open while it runs
 	learning cores.Job
+	unlogged func() error // writes down what the last window came to; nil: that is done
 }
 
 // NewSelfPlay prepares a run at its start.
@@ -180,9 +182,10 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 
 // Run plays and learns until the run's length is reached or ctx ends, in which
 // case it saves and returns ctx's error. watch, if not nil, sees every update.
-func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progress)) error {
+func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progress)) (err error) {
 	s.cores.Open()
 	defer s.cores.Close()
+	defer func() { err = errors.Join(err, s.log()) }()
 	saved := s.step
 	if s.update == 0 { // how well they know strangers before they learn
 		first, err := s.scoreStrangers()
@@ -222,9 +225,7 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		if watch != nil {
 			watch(p)
 		}
-		if err := run.Log(p.Rows); err != nil {
-			return err
-		}
+		s.unlogged = func() error { return run.Log(p.Rows) }
 		if s.step/s.cfg.Save > saved/s.cfg.Save || s.step >= s.cfg.Steps {
 			saved = s.step
 			s.dealing.remember(s.minds)
@@ -350,17 +351,34 @@ func newest(now, before [][]agent.Stat) [][]agent.Stat {
 	return now
 }
 
-// learnFrom lets the minds learn side by side. Who has no mind left helps with the
-// minibatches of the others.
+// log writes down what the last window came to, if that has not been done.
+func (s *SelfPlay) log() error {
+	write := s.unlogged
+	if s.unlogged = nil; write == nil {
+		return nil
+	}
+	return write()
+}
+
+// learnFrom lets the minds learn side by side, while the window before is written down. Who has
+// no mind left helps with the minibatches of the others.
 func (s *SelfPlay) learnFrom(w *learner.Window) ([][]agent.Stat, error) {
 	stats, errs := make([][]agent.Stat, len(s.minds)), make([]error, len(s.minds))
+	var logged error
 	s.timed("learn", func() {
-		s.cores.Do(&s.learning, len(stats), func(i int) { // one mind at a time on each core, whose cache holds one
+		s.cores.Do(&s.learning, len(stats)+1, func(i int) { // one mind at a time on each core, whose cache holds one
+			if i == len(stats) {
+				logged = s.log()
+				return
+			}
 			own := *w
 			own.Rewards = s.shaped(i)
 			stats[i], errs[i] = s.minds[i].Learn(&own)
 		})
 	})
+	if logged != nil {
+		return nil, logged
+	}
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("train: mind %d at env step %d: %w", i, s.step, err)

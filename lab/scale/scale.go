@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/hop-marl/hop/lab"
 	"github.com/hop-marl/hop/num/cpu"
@@ -34,6 +35,10 @@ type Row struct {
 	Efficiency float64 `json:"efficiency"` // of a core: speedup / cores
 	Sum        string  `json:"sum"`        // of what it came to: checkpoints, or a table
 	Same       bool    `json:"same"`       // as on one core
+
+	// Phases are the seconds of the clock that a training of PPO spent: on its start, on the phases
+	// of its loop and what lies between them, and on scoring its agents.
+	Phases map[string]float64 `json:"phases,omitempty"`
 }
 
 // Jobs are the names of what is measured, in order: PPO by itself; the main job from its
@@ -103,10 +108,39 @@ func measure(ctx context.Context, l *lab.Lab, job, dir string, steps int) (Row, 
 	case "hop+":
 		row.Sum, err = trained(ctx, l, "hop+main", filepath.Join(dir, "main"), 2560, false)
 	default:
-		row.Sum, err = trained(ctx, l, "ppo-4x4", filepath.Join(dir, "ppo"), steps, false)
+		own, began := *l, time.Now()
+		row.Phases = map[string]float64{}
+		own.Watch = phases(row.Phases, l.Watch)
+		row.Sum, err = trained(ctx, &own, "ppo-4x4", filepath.Join(dir, "ppo"), steps, false)
+		row.Phases["score"] = time.Since(began).Seconds()
+		for name, s := range row.Phases {
+			if name != "score" {
+				row.Phases["score"] -= s
+			}
+		}
 	}
 	row.CPU, row.Wall = watch.Spent()
 	return row, err
+}
+
+// phases returns a watcher that notes how long a training of one seed has taken, by phase.
+func phases(into map[string]float64, also func(lab.News)) func(lab.News) {
+	began := time.Now()
+	return func(n lab.News) {
+		if n.Kind == lab.Begun {
+			into["start"] = time.Since(began).Seconds()
+		}
+		if n.Kind == lab.Learnt {
+			rest := time.Since(began).Seconds() - into["start"]
+			for name, s := range n.Progress.Phases {
+				into[name], rest = s, rest-s
+			}
+			into["rest"] = rest
+		}
+		if also != nil {
+			also(n)
+		}
+	}
 }
 
 // less makes the stages of the main job short: what they do stays the same.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/hop-marl/hop/model/vae"
 	"github.com/hop-marl/hop/model/world"
 	"github.com/hop-marl/hop/num/config"
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/search/truth"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train/pretrain"
@@ -82,15 +84,11 @@ func brains(m spec.Making) ([]*ppo.Brain, error) { return reading(m, 0) }
 
 // reading makes a PPO learner for each mind that reads so many numbers beside observations.
 func reading(m spec.Making, extra int) ([]*ppo.Brain, error) {
-	var list []*ppo.Brain
-	for i := range m.Agents {
-		b, err := m.Brain(i, extra)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, b)
-	}
-	return list, nil
+	list := make([]*ppo.Brain, len(m.Agents))
+	return list, cores.Each(context.Background(), 0, len(list), func(_ context.Context, i int) (err error) {
+		list[i], err = m.Brain(i, extra) // whose first weights take a while to draw
+		return err
+	})
 }
 
 func makePPO(_ struct{}, m spec.Making) ([]learner.Mind, error) {
