@@ -164,18 +164,18 @@ func (w *netWatch) fingerprint(part int) uint64 {
 	span := w.Params.Parts[part].Span
 	const odd = 0x9e3779b97f4a7c15
 	x := w.Params.W[span.Off : span.Off+span.Len]
-	var h [4]uint64 // side by side: a multiplication need not wait for the one before
+	var h0, h1, h2, h3 uint64 // side by side: a multiplication need not wait for the one before
 	for ; len(x) >= 4; x = x[4:] {
-		h[0] = (h[0] ^ uint64(math.Float32bits(x[0]))) * odd
-		h[1] = (h[1] ^ uint64(math.Float32bits(x[1]))) * odd
-		h[2] = (h[2] ^ uint64(math.Float32bits(x[2]))) * odd
-		h[3] = (h[3] ^ uint64(math.Float32bits(x[3]))) * odd
+		h0 = (h0 ^ uint64(math.Float32bits(x[0]))) * odd
+		h1 = (h1 ^ uint64(math.Float32bits(x[1]))) * odd
+		h2 = (h2 ^ uint64(math.Float32bits(x[2]))) * odd
+		h3 = (h3 ^ uint64(math.Float32bits(x[3]))) * odd
 	}
 	sum := uint64(span.Len)
 	for _, v := range x {
 		sum = (sum ^ uint64(math.Float32bits(v))) * odd
 	}
-	for _, v := range h {
+	for _, v := range [...]uint64{h0, h1, h2, h3} {
 		sum = (sum ^ v) * odd
 	}
 	return sum

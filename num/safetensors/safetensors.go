@@ -218,6 +218,7 @@ func (f *File) AppendBinary(b []byte) ([]byte, error) {
 	for len(head)%lenBytes != 0 {
 		head = append(head, ' ')
 	}
+	b = slices.Grow(b, lenBytes+len(head)+at)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(head)))
 	b = append(b, head...)
 	for _, t := range f.Tensors {
