@@ -68,6 +68,39 @@ func TestManyShortParts(t *testing.T) {
 	}
 }
 
+// TestJobsChangePools: a job that was done on one pool is done on another by that one's workers alone,
+// also where a pool has seen more jobs than it has places.
+func TestJobsChangePools(t *testing.T) {
+	large, small := New(6, nil), New(2, nil)
+	large.spin = 1 << 30 // its helpers look all the time
+	large.Open()
+	small.Open()
+	defer large.Close()
+	defer small.Close()
+	var jobs [maxJobs + 9]Job
+	var done [len(jobs)][8]atomic.Int32
+	for round := range int32(40) {
+		for i := range jobs {
+			pool := large
+			if round%2 == 1 {
+				pool = small
+			}
+			pool.DoOn(&jobs[i], 8, func(part, worker int) {
+				time.Sleep(time.Microsecond) // others have time to come
+				if worker >= pool.Workers() {
+					t.Errorf("worker %d on a pool of %d", worker, pool.Workers())
+				}
+				if n := done[i][part].Add(1); n != round+1 {
+					t.Errorf("part %d of job %d was done %d times, want %d", part, i, n, round+1)
+				}
+			})
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
 // TestHelpersEnd: no goroutine outlives Close, and a closed or nil pool works alone.
 func TestHelpersEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
