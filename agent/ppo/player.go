@@ -57,10 +57,14 @@ var (
 // NewPlayer returns a player of a network for up to envs envs at a time. Agents
 // with an LSTM need a Memory of their own, shared by their workers.
 func NewPlayer(m *actor.Model, p *nn.Params, envs int, mem *Memory, seqLen int) *Player {
-	return &Player{
-		model: m, params: p, view: m.View(p), now: p, ws: m.Work(envs), policy: newPolicy(m, envs),
-		legal: make([]bool, envs*m.Actions), mem: mem, seqLen: seqLen,
-	}
+	player := &Player{model: m, params: p, view: m.View(p), now: p, mem: mem, seqLen: seqLen}
+	player.hold(envs)
+	return player
+}
+
+// hold makes room for so many envs at a time.
+func (p *Player) hold(envs int) {
+	p.ws, p.policy, p.legal = p.model.Work(envs), newPolicy(p.model, envs), make([]bool, envs*p.model.Actions)
 }
 
 // NewMemory returns an empty memory for envs envs and windows of steps steps, or
@@ -76,7 +80,8 @@ func NewMemory(m *actor.Model, envs, steps, seqLen int) *Memory {
 
 // Players returns a player of agent a for each worker.
 func (b *Brain) Players(a agent.ID, workers, envs int) ([]rollout.Player, error) {
-	return learner.Workers(workers, func() rollout.Player { return b.Player(a, envs) }), nil
+	each := (envs + workers - 1) / workers // what a worker plays, as long as nobody asks for more
+	return learner.Workers(workers, func() rollout.Player { return b.Player(a, each) }), nil
 }
 
 // Player returns a player of agent a.
@@ -204,8 +209,11 @@ func (p *Player) Follow(first rollout.Player) {
 
 func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	p.Prepare(v.Window())
-	p.ws.Reset()
 	k := p.model.Actions
+	if len(envs)*k > len(p.legal) {
+		p.hold(len(envs))
+	}
+	p.ws.Reset()
 	for i, n := range envs {
 		slot := v.SlotOf(int(n))
 		extra := v.GoalAt(slot)[:min(p.model.Extra, v.GoalLen)] // a network that reads no goals may play among those that do

@@ -169,7 +169,11 @@ func newWorld(t testing.TB, net actor.Config, cfg ppo.Config) *world {
 		}
 		b.Remember(envs, steps)
 		w.brains = append(w.brains, b)
-		w.play[0] = append(w.play[0], b.Player(a, envs))
+		players, err := b.Players(a, 4, envs) // the first of whom plays all: more than its share
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.play[0] = append(w.play[0], players[0])
 	}
 	w.ro = batch.New(w.envs.Shape(steps, 0))
 	w.envs.Collect(w.ro, w.play)
