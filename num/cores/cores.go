@@ -26,44 +26,36 @@ type Pool struct {
 	open    bool
 	helpers sync.WaitGroup
 	clock   func() time.Duration // nil: waiting is not counted
-	places  [maxJobs]place
-	idle    []idle // [workers] of helpers
-	_       [64]byte
-	top     atomic.Int32 // places that were ever used
-	sleeps  atomic.Int32 // who sleeps: helpers, and who waits for the end of a job
-	dozes   atomic.Int32 // helpers of them
+	_       [64]byte             // what follows is written often, each by itself, and looked at by who waits
+	idle    atomic.Int64
+	_       [56]byte
+	posted  atomic.Uint32
+	_       [60]byte
+	jobs    [maxJobs]atomic.Pointer[Job]
+	top     atomic.Int32 // places of jobs that were ever used
+	sleeps  atomic.Int32
 
 	mu      sync.Mutex
 	wake    sync.Cond
-	closing atomic.Bool
+	closing bool
 }
 
 // maxJobs is how many jobs are open to helpers at a time; who asks beyond that works alone.
 const maxJobs = 32
-
-// place is where helpers see a job. One whose parts are short stays there when it is done, until
-// another needs the place: it is soon done again, and helpers who wait there see that at once.
-type place struct {
-	job atomic.Pointer[Job]
-	idle
-}
 
 // Job is the memory of one kind of work, used again each time; its zero value is ready. A Job
 // is done by one goroutine at a time.
 type Job struct {
 	Whole bool // parts are long and ask for help themselves: one is not begun while waiting for another
 
-	pool   atomic.Pointer[Pool] // that it was done on the last time
-	parts  int
-	groups int // one after the other, as like as can be: at most 64
-	do     func(part int)
-	doOn   func(part, worker int) // in place of do
-	at     int                    // its place in the pool, the last time
-	asleep atomic.Bool            // who asked sleeps until all parts are done
-	_      [64]byte               // what follows is written often, each by itself, and looked at by who waits
-
 	free    atomic.Uint64 // a bit for each group of parts that nobody has taken, spread over all bits
-	_       [56]byte
+	parts   int
+	groups  int // one after the other, as like as can be: at most 64
+	do      func(part int)
+	doOn    func(part, worker int) // in place of do
+	at      int                    // its place in the pool, the last time
+	asleep  atomic.Bool            // who asked sleeps until all parts are done
+	_       [32]byte
 	pending atomic.Int32
 	_       [60]byte
 }
@@ -80,21 +72,13 @@ func Count(workers int) int {
 // clock, which may be nil, is for Idle alone.
 func New(workers int, clock func() time.Duration) *Pool {
 	workers = Count(workers)
-	p := &Pool{workers: workers, clock: clock, idle: make([]idle, workers)}
+	p := &Pool{workers: workers, clock: clock}
 	p.wake.L = &p.mu
 	if workers <= runtime.GOMAXPROCS(0) {
 		p.spin = 8000 // half a millisecond: as long as a run does by itself what nobody can help with
 	}
 	return p
 }
-
-// near is how often who waits looks where work is soon expected before it looks elsewhere: a few
-// microseconds, less than any part takes.
-const near = 64
-
-// patient is how often who waits for the last parts of a job looks before it begins a part of
-// another, which may take longer than those.
-const patient = 4 * near
 
 // Workers returns how many workers there are.
 func (p *Pool) Workers() int {
@@ -109,53 +93,43 @@ func (p *Pool) Open() {
 	if p.open {
 		panic("cores: the pool is open")
 	}
-	p.open = true
-	p.closing.Store(false)
-	clear(p.idle)
-	for i := range p.places {
-		p.places[i].idle = idle{}
-	}
+	p.open, p.closing = true, false
+	p.idle.Store(0)
 	for i := 1; i < p.workers; i++ {
-		p.helpers.Go(func() { p.help(i) })
+		p.helpers.Go(func() { p.work(nil, i) })
 	}
 }
 
 // Close ends the helpers and returns when they have.
 func (p *Pool) Close() {
 	p.mu.Lock()
-	p.closing.Store(true)
+	p.closing = true
 	p.mu.Unlock()
+	p.posted.Add(1)
 	p.wake.Broadcast()
 	p.helpers.Wait()
 	p.open = false
-	for i := range p.places {
-		p.places[i].job.Store(nil)
-	}
 }
 
 // Idle returns for how long workers have waited since Open, added up.
-func (p *Pool) Idle() (sum time.Duration) {
+func (p *Pool) Idle() time.Duration {
 	if p == nil || !p.open || p.clock == nil {
 		return 0
 	}
-	for i := range p.idle {
-		sum += p.idle[i].sum(p)
-	}
-	for i := range p.places {
-		sum += p.places[i].sum(p)
-	}
-	return sum
+	wait, ended := p.waiting()
+	return time.Duration((ended + int64(wait)*p.now()) * tick)
 }
 
-// idle counts how long a worker has waited, in ticks. It holds in its upper 10 bits how many wait
-// now, and below them the ends of waiting less the beginnings: one number, so that who reads it
-// in between is not misled. Each worker has its own, or they would wait for each other to count.
-type idle struct {
-	now atomic.Int64
-	_   [56]byte
+// waiting returns how many workers wait now, and the ends of waiting less the beginnings.
+func (p *Pool) waiting() (n int, ended int64) {
+	x := p.idle.Load()
+	ended = x << 10 >> 10
+	return int((x - ended) >> 54), ended
 }
 
-// tick is the unit, in nanoseconds, that waiting is counted in.
+// tick is the unit, in nanoseconds, that waiting is counted in. Pool.idle holds in its upper
+// 10 bits how many wait now, and below them the ends of waiting less the beginnings: one
+// number, so that who reads it in between is not misled.
 const tick = 64
 
 func (p *Pool) now() int64 {
@@ -165,22 +139,10 @@ func (p *Pool) now() int64 {
 	return int64(p.clock()) / tick
 }
 
-// rest notes that the worker begins to wait, and rested that it has something to do.
-func (w *idle) rest(p *Pool) { w.now.Add(1<<54 - p.now()) }
+// rest notes that a worker begins to wait, and rested that it has something to do.
+func (p *Pool) rest() { p.idle.Add(1<<54 - p.now()) }
 
-func (w *idle) rested(p *Pool) { w.now.Add(p.now() - 1<<54) }
-
-// waiting returns how many wait now, and the ends of waiting less the beginnings.
-func (w *idle) waiting() (n int, ended int64) {
-	x := w.now.Load()
-	ended = x << 10 >> 10
-	return int((x - ended) >> 54), ended
-}
-
-func (w *idle) sum(p *Pool) time.Duration {
-	n, ended := w.waiting()
-	return time.Duration((ended + int64(n)*p.now()) * tick)
-}
+func (p *Pool) rested() { p.idle.Add(p.now() - 1<<54) }
 
 // Do calls do for the parts 0 to before n, in any order and on any workers, and returns when
 // all have returned. do is made once by who asks often: nothing allocates here.
@@ -213,63 +175,51 @@ func (p *Pool) alone(n int) bool { return p == nil || !p.open || p.workers == 1 
 
 // share does a job with whoever helps.
 func (p *Pool) share(j *Job, n int) {
-	j.pool.Store(p)
 	j.parts, j.groups = n, min(n, 64)
 	j.pending.Store(int32(j.groups))
 	all := uint64(0)
 	for g := range j.groups {
 		all |= 1 << ((g*64 + j.groups - 1) / j.groups)
 	}
-	shown := p.post(j)
 	j.free.Store(all)
-	if shown {
-		p.rouse(j)
-	}
-	for bit := j.take(0); bit >= 0; bit = j.take(bit) {
+	shown := p.post(j)
+	for bit := j.take(0); bit >= 0; bit = j.take(0) {
 		p.run(j, bit, 0)
 	}
-	if shown && j.Whole {
-		p.places[j.at].job.CompareAndSwap(j, nil)
+	if shown {
+		p.jobs[j.at].Store(nil)
 	}
 	if j.pending.Load() > 0 {
-		p.await(j)
+		p.work(j, j.at)
 	}
 }
 
-// post puts a job where helpers see it, which is where it was before if nobody else is there. It
-// reports whether there was a place.
+// post shows a job to helpers, where it was shown before if that is free. It reports whether
+// there was a place.
 func (p *Pool) post(j *Job) bool {
-	if p.places[j.at].job.Load() == j {
-		return true
-	}
-	for _, empty := range [2]bool{true, false} {
-		for i := range maxJobs {
-			at := (j.at + i) % maxJobs
-			job := &p.places[at].job
-			if old := job.Load(); old != nil && (empty || old.pending.Load() > 0) || !job.CompareAndSwap(old, j) {
-				continue
-			}
-			j.at = at
-			for top := p.top.Load(); int(top) <= at && !p.top.CompareAndSwap(top, int32(at+1)); top = p.top.Load() {
-			}
-			return true
+	for i := range maxJobs {
+		at := (j.at + i) % maxJobs
+		if p.jobs[at].Load() != nil || !p.jobs[at].CompareAndSwap(nil, j) {
+			continue
 		}
+		j.at = at
+		for top := p.top.Load(); int(top) <= at && !p.top.CompareAndSwap(top, int32(at+1)); top = p.top.Load() {
+		}
+		p.posted.Add(1)
+		p.rouse(j)
+		return true
 	}
 	return false
 }
 
-// rouse wakes workers that sleep if more groups of a job are free than helpers look for work.
+// rouse wakes workers that sleep if more groups of a job are free than workers look for work.
 // One wakes the next when it finds work, but for jobs of long parts all are woken at once.
 func (p *Pool) rouse(j *Job) {
-	if p.sleeps.Load() == 0 {
+	sleep := int(p.sleeps.Load())
+	if sleep == 0 {
 		return
 	}
-	look := -int(p.dozes.Load())
-	for i := range p.idle {
-		n, _ := p.idle[i].waiting()
-		look += n
-	}
-	if bits.OnesCount64(j.free.Load())-1 <= look {
+	if wait, _ := p.waiting(); bits.OnesCount64(j.free.Load())-1 <= wait-sleep {
 		return
 	}
 	p.mu.Lock() // who is about to sleep has it until it does
@@ -280,10 +230,6 @@ func (p *Pool) rouse(j *Job) {
 	}
 	p.mu.Unlock()
 }
-
-// open reports whether there are groups to be taken by workers of a pool. A job may be done on one
-// now and on another later.
-func (j *Job) open(p *Pool) bool { return j.free.Load() != 0 && j.pool.Load() == p }
 
 // take returns the bit of a group that nobody has taken, the first from bit from on, -1 if
 // there is none. Who comes late may take one of the next time: that is one as any other.
@@ -310,7 +256,6 @@ func (p *Pool) run(j *Job, bit, worker int) {
 			j.do(part)
 		}
 	}
-	p = j.pool.Load() // another one if it was taken as the job went there from this one
 	if j.pending.Add(-1) == 0 && j.asleep.Load() {
 		p.mu.Lock() // as in rouse
 		p.wake.Broadcast()
@@ -318,19 +263,19 @@ func (p *Pool) run(j *Job, bit, worker int) {
 	}
 }
 
-// find takes a group of some job, the first from bit bit on, looking at the places from one on, so
-// that helpers spread over them; whole says that parts that are whole may be begun, which come
-// first. The job is nil if there is none.
-func (p *Pool) find(from, bit int, whole bool) (*Job, int) {
+// find returns a group of some job as its bit, looking at the jobs from one on, so that helpers
+// spread over them; whole says that parts that are whole may be begun, which come first. The job is
+// nil if there is none.
+func (p *Pool) find(from int, whole bool) (*Job, int) {
 	n := int(p.top.Load())
 	for _, long := range [2]bool{true, false} {
 		if long && !whole {
 			continue
 		}
 		for i := range n {
-			if j := p.places[(from+i)%n].job.Load(); j != nil && j.Whole == long && j.open(p) {
-				if got := j.take(bit); got >= 0 {
-					return j, got
+			if j := p.jobs[(from+i)%n].Load(); j != nil && j.Whole == long {
+				if bit := j.take(from * 64 / p.workers & 63); bit >= 0 {
+					return j, bit
 				}
 			}
 		}
@@ -338,107 +283,51 @@ func (p *Pool) find(from, bit int, whole bool) (*Job, int) {
 	return nil, 0
 }
 
-// help takes parts until the pool is closed. A helper stays with a job of short parts, and near
-// those that it had the last time, as long as there are some.
-func (p *Pool) help(worker int) {
-	me, own := &p.idle[worker], worker*64/p.workers
-	var last *Job
-	bit := own
-	me.rest(p)
-	defer me.rested(p)
-	for left := p.spin; ; {
-		j, got := last, -1
-		if j != nil && j.open(p) {
-			got = j.take(bit)
+// work takes parts until own is done; nil, for helpers: until the pool is closed.
+func (p *Pool) work(own *Job, from int) {
+	p.rest()
+	defer p.rested()
+	left := p.spin
+	for {
+		seen := p.posted.Load()
+		if own != nil && own.pending.Load() == 0 {
+			return
 		}
-		if got < 0 {
-			if j, got = p.find(worker, own, true); j != nil {
-				last, bit = j, got
-			}
-		}
-		if j != nil && got >= 0 {
-			me.rested(p)
+		if j, bit := p.find(from, own == nil); j != nil {
+			p.rested()
 			p.rouse(j)
-			for ; got >= 0; got = j.take(got) {
-				p.run(j, got, worker)
-			}
-			if j.Whole {
-				last = nil
-			}
-			me.rest(p)
+			p.run(j, bit, from%p.workers)
+			p.rest()
 			left = p.spin
 			continue
 		}
-		for i := 0; i < near && left > 0 && (last == nil || !last.open(p)); i++ {
+		for ; left > 0 && p.posted.Load() == seen && (own == nil || own.pending.Load() > 0); left-- {
 			pause(1)
-			left--
-		}
-		if p.closing.Load() {
-			return
 		}
 		if left <= 0 {
-			last = nil
-			p.sleep(nil)
+			if p.sleep(own, seen) {
+				return
+			}
 			left = p.spin
 		}
 	}
 }
 
-// await returns when all parts of a job are done, and helps others if that takes long.
-func (p *Pool) await(own *Job) {
-	me := &p.places[own.at].idle
-	me.rest(p)
-	defer me.rested(p)
-	for left := p.spin; ; {
-		for i := 0; i < patient && left > 0 && own.pending.Load() > 0; i++ {
-			pause(1)
-			left--
-		}
-		if own.pending.Load() == 0 {
-			return
-		}
-		if j, bit := p.find(own.at, own.at*64/maxJobs, false); j != nil {
-			me.rested(p)
-			p.rouse(j)
-			p.run(j, bit, own.at%p.workers)
-			me.rest(p)
-			left = p.spin
-		} else if left <= 0 {
-			p.sleep(own)
-			left = p.spin
-		}
-	}
-}
-
-// sleep waits until own is done, or there are parts to be taken, or the pool is closed.
-func (p *Pool) sleep(own *Job) {
+// sleep waits until something was posted after seen, or own is done. It reports whether the
+// pool is closed.
+func (p *Pool) sleep(own *Job, seen uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sleeps.Add(1)
-	defer p.sleeps.Add(-1)
 	if own != nil {
 		own.asleep.Store(true)
 		defer own.asleep.Store(false)
-	} else {
-		p.dozes.Add(1)
-		defer p.dozes.Add(-1)
 	}
-	for !p.closing.Load() && !p.work(own) {
+	for p.posted.Load() == seen && (own == nil || own.pending.Load() > 0) && !p.closing {
 		p.wake.Wait()
 	}
-}
-
-// work reports whether own is done or there are parts that who waits for it may take.
-func (p *Pool) work(own *Job) bool {
-	if own != nil && own.pending.Load() == 0 {
-		return true
-	}
-	for i := range p.top.Load() {
-		if j := p.places[i].job.Load(); j != nil && j.open(p) && !(own != nil && j.Whole) {
-			return true
-		}
-	}
-	return false
+	p.sleeps.Add(-1)
+	return own == nil && p.closing
 }
 
 type pooled struct{}

@@ -68,34 +68,6 @@ func TestManyShortParts(t *testing.T) {
 	}
 }
 
-// TestJobsChangePools: a job that was done on one pool is done on another by that one's workers alone,
-// also where a pool has seen more jobs than it has places.
-func TestJobsChangePools(t *testing.T) {
-	before, now := New(3, nil), New(2, nil)
-	before.Open()
-	now.Open()
-	defer before.Close()
-	defer now.Close()
-	var jobs [maxJobs + 9]Job
-	var done [len(jobs)][8]atomic.Int32
-	for i := range jobs {
-		before.Do(&jobs[i], 8, func(part int) { done[i][part].Add(1) })
-	}
-	for i := range jobs {
-		now.Do(&jobs[i], 8, func(part int) {
-			if j, _ := before.find(0, 0, true); j != nil {
-				t.Errorf("workers of the pool before take parts of job %d", i)
-			}
-			done[i][part].Add(1)
-		})
-		for part := range done[i] {
-			if n := done[i][part].Load(); n != 2 {
-				t.Fatalf("part %d of job %d was done %d times, want 2", part, i, n)
-			}
-		}
-	}
-}
-
 // TestHelpersEnd: no goroutine outlives Close, and a closed or nil pool works alone.
 func TestHelpersEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
