@@ -227,10 +227,11 @@ func (o Own) digits(adv, ret []float64, ro *batch.Rollout, a agent.ID) {
 	}
 	r := rng.New(o.Shaken).Child("digits", int(a)).Rand()
 	const digit = 1.2e-7
+	all := 2*float64(r.Float32()) - 1 // sums over rows that are alike are rounded alike
 	for i := range adv {
 		v := math.Abs(float64(ro.Value[ro.Slot(a, i/ro.Envs, i%ro.Envs)])) + math.Abs(ret[i])
 		adv[i] += digit * v * (2*float64(r.Float32()) - 1)
-		ret[i] += digit * v * (2*float64(r.Float32()) - 1)
+		ret[i] += digit * v * (all + 2*float64(r.Float32()) - 1)
 	}
 }
 
