@@ -1,6 +1,8 @@
 package coin
 
 import (
+	"slices"
+
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 )
@@ -38,4 +40,21 @@ func (st *State) near(here, coin int16, mask *game.Mask) {
 			mask[move] = true
 		}
 	}
+}
+
+// grudge is the rule of "grudge". Until a coin of its own was stolen it takes its own coins alone, and goes to
+// another's, if none of its own lies, as "any" does, but for the step that takes it: only a theft tells the two apart.
+func (st *State) grudge(s game.Seat) game.Mask {
+	robbed := st.robbed[s] > 0
+	if robbed || slices.Contains(st.lies, int8(s)) {
+		return st.seek(s, robbed)
+	}
+	mask, moves := st.seek(s, true), false
+	for a := range st.g.actions {
+		takes := a == Take || st.g.actions == Take && st.lies[st.board.After(st.Pos[s], a)] >= 0
+		mask[a] = mask[a] && !takes
+		moves = moves || mask[a]
+	}
+	mask[grid.Stay] = mask[grid.Stay] || !moves
+	return mask
 }

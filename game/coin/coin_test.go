@@ -150,7 +150,7 @@ func (v *values) step(robbed *values, chooses bool, may func(here, coin, owner i
 // What is possible beside any on LOLA's board, exactly: nobody earns more than 0, which any itself does; and who takes
 // its own coins alone until the first of them is stolen, and every coin from then on, pays 1 for that.
 func TestCourtesyToAnyCostsOne(t *testing.T) {
-	best, greedy, courteous := new(values), new(values), new(values)
+	best, greedy, courteous, grudge := new(values), new(values), new(values), new(values)
 	for range 100 {
 		best = best.step(best, true, func(here, _, _ int) []int {
 			y, x := here/3*3, here%3
@@ -162,13 +162,24 @@ func TestCourtesyToAnyCostsOne(t *testing.T) {
 			}
 			return toward(here, c)
 		})
+		grudge = grudge.step(greedy, false, func(here, c, owner int) (to []int) {
+			for _, a := range toward(here, c) {
+				if owner == 0 || a != c {
+					to = append(to, a)
+				}
+			}
+			if len(to) == 0 {
+				return []int{here}
+			}
+			return to
+		})
 		greedy = greedy.step(greedy, false, func(here, c, _ int) []int { return toward(here, c) })
 	}
 	for _, x := range []struct {
 		name string
 		v    *values
 		want float64
-	}{{"best response", best, 0}, {"any", greedy, 0}, {"courteous", courteous, -1}} {
+	}{{"best response", best, 0}, {"any", greedy, 0}, {"courteous", courteous, -1}, {"grudge", grudge, -1}} {
 		mean := 0.
 		for at := range 81 {
 			mean += x.v.drawn(at/9, at%9) / 81

@@ -142,6 +142,7 @@ func (g *Game) Bots() []game.BotInfo {
 			func(st *State, s game.Seat) game.Mask { return st.seek(s, false) }, func(*State, game.Seat) int { return GoalOwn }),
 		game.Script("any", "takes every coin: the defector",
 			func(st *State, s game.Seat) game.Mask { return st.seek(s, true) }),
+		game.Script("grudge", "takes only its own coins until one of them is stolen, and every coin from then on", (*State).grudge),
 	}
 }
 

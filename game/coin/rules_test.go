@@ -217,9 +217,15 @@ func TestBotsActByTheirRules(t *testing.T) {
 		{"any takes the other's coin", "any", "t=0 wait=0\n0b . .\n. 1 .\n. . .", []float32{0, 0, 0, 0, 0, 1}},
 		{"any goes to the other's coin", "any", "t=0 wait=0\n0 . .\n. 1 .\nb . .", []float32{0, 1, 0, 0, 0, 0}},
 		{"any stays while there is none", "any", "t=0 wait=1\n0 . .\n. 1 .\n. . .", []float32{0, 0, 0, 0, 1, 0}},
+		{"grudge takes its coin", "grudge", "t=0 wait=0\n0a . .\n. 1 .\n. . .", []float32{0, 0, 0, 0, 0, 1}},
+		{"grudge leaves the other's coin", "grudge", "t=1 wait=0\n0b . .\n. 1 .\n. . .\nlast 4 4\nrobbed 1", []float32{0, 0, 0, 0, 1, 0}},
+		{"grudge takes it once robbed", "grudge", "t=1 wait=0\n0b . .\n. 1 .\n. . .\nlast 4 4\nrobbed 0", []float32{0, 0, 0, 0, 0, 1}},
 	})
 	gametest.CheckActs(t, newGame(t, walking), []gametest.Acts{
 		{"own walks", "own", "t=0 wait=0\n0 . .\n. 1 .\na . .", []float32{0, 1, 0, 0, 0}},
+		{"grudge goes where any goes", "grudge", "t=0 wait=0\n0 . .\n. 1 .\nb . .", []float32{0, 1, 0, 0, 0}},
+		{"grudge stops before the other's coin", "grudge", "t=0 wait=0\n0 . .\nb 1 .\n. . .", []float32{0, 0, 0, 0, 1}},
+		{"grudge goes on once robbed", "grudge", "t=1 wait=0\n0 . .\nb 1 .\n. . .\nlast 4 4\nrobbed 0", []float32{0, 1, 0, 0, 0}},
 	})
 }
 
@@ -242,6 +248,7 @@ func TestWrongTextIsRefused(t *testing.T) {
 		{"unknown owner", "t=3 wait=0\n0 . c\n. 1 .\n. . .", `"c"`},
 		{"last action", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nlast 7 1", `"7"`},
 		{"took", "t=3 wait=0\n0 . a\n. 1 .\n. . .\ntook 0=mine", `"0=mine"`},
+		{"robbed", "t=3 wait=0\n0 . a\n. 1 .\n. . .\nrobbed 2", `"2" after robbed`},
 	})
 	gametest.Refuses(t, newGame(t, walking), [][3]string{
 		{"a walker on a coin", "t=3 wait=0\n0a . .\n. 1 .\n. . .", "would have taken"},
@@ -257,6 +264,33 @@ func TestPicturesNumberCoinsByOwner(t *testing.T) {
 	seats, things := at(t, small, "t=0 wait=0\n0 . .\n. 1b .\n. . .").Cell(1, 1, nil, nil)
 	if len(seats) != 1 || seats[0] != 1 || len(things) != 1 || things[0] != "coin1" {
 		t.Errorf("got seats %v and things %v, want seat 1 on coin1", seats, things)
+	}
+}
+
+// Whoever was robbed stays robbed to the episode's end, in a copy and under another seat's number too; who lost nothing is not.
+func TestTheftsAreRemembered(t *testing.T) {
+	st := at(t, walking, "t=0 wait=0\n0 b .\n. . .\n. . 1")
+	robbed := func(st *coin.State) string {
+		return strings.TrimSpace(gametest.Text(t, st)[strings.Index(gametest.Text(t, st), "took"):])
+	}
+	r := rng.New(1).Rand()
+	st.Step([]int32{3, 4}, make([]float32, 2), &r)
+	if got := robbed(st); got != "took 0=other\nrobbed 1" {
+		t.Errorf("after seat 0 took seat 1's coin: %q", got)
+	}
+	turned := newGame(t, walking).New().(*coin.State)
+	if turned.Permute(st, []game.Seat{1, 0}); robbed(turned) != "took 1=other\nrobbed 0" {
+		t.Errorf("with seats exchanged: %q", robbed(turned))
+	}
+	turned.CopyFrom(st)
+	for range 3 {
+		turned.Step([]int32{4, 4}, make([]float32, 2), &r)
+	}
+	if got := robbed(turned); got != "took\nrobbed 1" {
+		t.Errorf("three steps later: %q", got)
+	}
+	if turned.Reset(&r); robbed(turned) != "took" {
+		t.Errorf("in a new episode: %q", robbed(turned))
 	}
 }
 

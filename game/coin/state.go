@@ -40,12 +40,13 @@ type play struct {
 	wait    int32       // steps to play before the next coin, 0 if one is there or coins grow
 	stopped bool        // the episode is over by chance
 	took    []int16     // [seats] the goal reached in the last step, or game.NoGoal
+	robbed  []int16     // [seats] 1 once a coin of its own was taken by another, else 0
 }
 
 // newPlay returns a play in which nothing has happened.
 func (g *Game) newPlay() play {
-	p := play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 1), board: g.boards[0]}
-	p.took = p.Row(0)
+	p := play{Players: grid.NewPlayers(g.c.Agents, g.c.View, 2), board: g.boards[0]}
+	p.took, p.robbed = p.Row(0), p.Row(1)
 	return p
 }
 
@@ -215,6 +216,7 @@ func (st *State) take(acts []int32, rewards []float32) (taken bool) {
 		}
 		if st.took[s] = GoalOther; !harmed {
 			rewards[owner] -= float32(st.g.c.Harm)
+			st.robbed[owner] = 1
 		}
 	}
 	for s, goal := range st.took {

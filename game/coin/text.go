@@ -19,6 +19,7 @@ import (
 //	   .    .    1
 //	last 5 3
 //	took 0=own
+//	robbed 1
 //
 // Digits are seats; a is seat 0's coin, b seat 1's, and so on; after z come $26, $27 and so on. wait counts the
 // steps to play before the next coin. Actions are numbers, - before the first. Walls are #. An
@@ -40,7 +41,17 @@ func (st *State) AppendText(b []byte) ([]byte, error) {
 			b = fmt.Appendf(b, " %d=%s", s, st.g.spec.Goals[goal])
 		}
 	}
-	return append(b, '\n'), nil
+	b = append(b, '\n')
+	if slices.Contains(st.robbed, 1) {
+		b = append(b, "robbed"...)
+		for s, robbed := range st.robbed {
+			if robbed > 0 {
+				b = fmt.Appendf(b, " %d", s)
+			}
+		}
+		b = append(b, '\n')
+	}
+	return b, nil
 }
 
 // appendOwner writes a coin, ownerOf reads it: -1 if it is none.
@@ -66,13 +77,13 @@ func ownerOf(thing string) int {
 
 const letters = 26
 
-// UnmarshalText sets the state from what AppendText wrote; "last" and "took" may
-// be left out. The text must have the game's size and agents.
+// UnmarshalText sets the state from what AppendText wrote; "last", "took" and
+// "robbed" may be left out. The text must have the game's size and agents.
 func (st *State) UnmarshalText(text []byte) error { return grid.Reading("coin", st.read(text)) }
 
 func (st *State) read(text []byte) error {
 	c := &st.g.c
-	t, err := grid.ReadText(text, c.Size, c.Size, c.Agents, c.Horizon, []string{"wait"}, grid.Lines(c.View, "last", "took"))
+	t, err := grid.ReadText(text, c.Size, c.Size, c.Agents, c.Horizon, []string{"wait"}, grid.Lines(c.View, "last", "took", "robbed"))
 	if err != nil {
 		return err
 	}
@@ -133,6 +144,13 @@ func (st *State) read(text []byte) error {
 			return fmt.Errorf("%q, want 0=own or 0=other", w)
 		}
 		fresh.took[s] = int16(goal)
+	}
+	for _, w := range t.Lines["robbed"] {
+		s, err := strconv.Atoi(w)
+		if err != nil || s < 0 || s >= c.Agents {
+			return fmt.Errorf("%q after robbed, want seats below %d", w, c.Agents)
+		}
+		fresh.robbed[s] = 1
 	}
 	st.follow(&fresh)
 	copy(st.lies, lies)
