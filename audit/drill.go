@@ -189,6 +189,15 @@ func drills() []drill {
 			}
 		}
 	}
+	last := func(v float32) func(*batch.Rollout) { // what agent 1 is paid at an episode's end
+		return func(ro *batch.Rollout) {
+			for t := range ro.Steps {
+				if step := ro.Step(1, t, 0); ro.End[step] != batch.Going {
+					ro.Reward[step] = v
+				}
+			}
+		}
+	}
 	nothing, top := []float32{0, 0, 0}, at(1, 15) // the largest return: gains are held against it
 	return []drill{
 		{guard: "nothing"},
@@ -206,6 +215,8 @@ func drills() []drill {
 		{guard: "exploding loss", module: "ppo", window: 3, spoil: at(2, -2000), stats: one("ppo/value_loss", 1.02*750*750)},
 		{guard: "exploding loss", module: "ppo", spoil: at(2, 2000), stats: one("ppo/value_loss", 0.98*750*750)},
 		{guard: "exploding loss", module: "ppo", spoil: at(2, 2000), stats: one("ppo/value_loss", 1e9), blink: 3},
+		{guard: "exploding loss", module: "ppo", window: 3, spoil: last(-4000), stats: one("ppo/value_loss", 1.02*1000*1000)},
+		{guard: "exploding loss", module: "ppo", spoil: last(4000), stats: one("ppo/value_loss", 0.98*1000*1000)},
 		// An episode pays 8 times 100, of which 200 count where half is left of a step's worth a step later.
 		{guard: "exploding loss", module: "ppo", window: 3, begin: paid([]float32{100, 100, 100}, []float32{100, 100, 100}), often: true,
 			stats: one("ppo/value_loss", 1.05*50*50)},

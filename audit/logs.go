@@ -19,9 +19,10 @@ type logs struct {
 	rows   int
 	wrong  []wrongRow
 	failed int
-	at     int                // episodes of the replay already logged
-	before int                // env steps of the replay before the run's own count began
-	known  map[string]float64 // of scores on strangers, from the first time on
+	at     int                        // episodes of the replay already logged
+	before int                        // env steps of the replay before the run's own count began
+	known  map[string]float64         // of scores on strangers, from the first time on
+	knew   map[int]map[string]float64 // [mind][kind] the most that a model of others foresaw before its agents played
 }
 
 type wrongRow struct {
@@ -93,7 +94,13 @@ func (l *logs) strangers(u *session, p *train.Progress) {
 		return
 	}
 	if l.known == nil {
-		l.known = map[string]float64{}
+		l.known, l.knew = map[string]float64{}, map[int]map[string]float64{}
+	}
+	for _, row := range p.Rows {
+		name, is := strings.CutPrefix(row.Name, train.StrangerMetric)
+		if kind, best := strings.CutSuffix(name, "/top1"); is && best && u.window <= t.Warm.Windows {
+			l.knows(u.parts.MindOf[row.Agent], kind, row.Value)
+		}
 	}
 	for _, row := range p.Rows {
 		name, is := strings.CutPrefix(row.Name, train.StrangerMetric)
@@ -101,7 +108,13 @@ func (l *logs) strangers(u *session, p *train.Progress) {
 			continue
 		}
 		scored = true
-		if strings.HasSuffix(name, "/start") {
+		if kind, is := strings.CutSuffix(name, "/start"); is {
+			l.rows++
+			m := u.parts.MindOf[row.Agent]
+			if v, known := l.knew[m][kind]; row.Value < v || known && row.Value > v && u.window > t.Warm.Windows {
+				l.bad(wrongRow{row.Name, row.Agent, row.Value, v, u.window})
+			}
+			l.knows(m, kind, row.Value)
 			continue
 		}
 		l.rows++
@@ -121,6 +134,14 @@ func (l *logs) strangers(u *session, p *train.Progress) {
 	if l.rows++; len(l.known) > 0 && due != scored {
 		l.bad(wrongRow{"scores on strangers", -1, asNumber(scored), asNumber(due), u.window})
 	}
+}
+
+// knows notes how well a mind knew a kind before its agents played: at least so well, since the score before window 1 is not seen.
+func (l *logs) knows(mind int, kind string, top1 float64) {
+	if l.knew[mind] == nil {
+		l.knew[mind] = map[string]float64{}
+	}
+	l.knew[mind][kind] = max(l.knew[mind][kind], top1)
 }
 
 func asNumber(is bool) float64 {
