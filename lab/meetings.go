@@ -18,7 +18,7 @@ import (
 // Encounters are an evaluation of agents among strangers, cut into meetings that can take place anywhere and in any order: what comes of
 // one follows from it alone. Put together in their order they are what Adapt returns.
 type Encounters struct {
-	Agents   []Entrant          `json:"agents"`
+	Agents   []Entrant         `json:"agents"`
 	Split    adapted.Strangers `json:"split"`    // whom they meet
 	Meetings []Meeting         `json:"meetings"` // stranger by stranger
 	Used     []runlog.Used     `json:"checkpoints,omitempty"`

@@ -311,7 +311,8 @@ func (c *Coordinator) bring(ctx context.Context, n node, s queue.State) error {
 	from, to := filepath.Join(raw, filepath.FromSlash(n.sub)), filepath.Join(c.Dir, filepath.FromSlash(n.place))
 	if n.Kind == Scoring {
 		if _, err := n.met(from); err != nil {
-			return refusal{fmt.Errorf("what worker %s handed in is refused: %w", s.Worker, err)}
+			said := strings.ReplaceAll(err.Error(), filepath.ToSlash(raw)+"/", "")
+			return refusal{fmt.Errorf("what worker %s handed in is refused: %s", s.Worker, said)}
 		}
 	}
 	if !n.beside {
