@@ -35,8 +35,8 @@ type adapting struct {
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
 	lived   func()        // counts what is done: a seed's lives, and the references of a meeting
-	away    bool          // whom a run knows was found out elsewhere: told
-	told    []string      // scripts
+	away    bool          // whom a run knows was found out elsewhere
+	met     []string      // then these are the scripts among them
 
 	reading sync.Mutex
 	people  map[string]eval.Member // by their names
@@ -266,7 +266,7 @@ func (c *adapting) knownTo(s *spec.Spec) (map[string]spec.Acquaintance, error) {
 		return s.Known()
 	}
 	known := map[string]spec.Acquaintance{}
-	for _, name := range c.told {
+	for _, name := range c.met {
 		known[name] = spec.Acquaintance{Partner: true}
 	}
 	return known, nil

@@ -120,7 +120,7 @@ func (l *Lab) Meet(ctx context.Context, config prepare.Adapt, at Site, stranger 
 	if err := config.Validate(); err != nil {
 		return nil, Misuse{err}
 	}
-	c := &adapting{Lab: l, Adapt: config, site: at, people: map[string]eval.Member{}, away: true, told: known}
+	c := &adapting{Lab: l, Adapt: config, site: at, people: map[string]eval.Member{}, away: true, met: known}
 	rows, g, about, err := c.rows()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,8 @@ func (l *Lab) Meet(ctx context.Context, config prepare.Adapt, at Site, stranger 
 }
 
 // Together puts an evaluation together of its meetings, in their order.
-func (l *Lab) Together(ctx context.Context, e *Encounters, config prepare.Adapt, played spec.Game, rows []*adapted.Row) (*adapted.Table, error) {
+func (l *Lab) Together(ctx context.Context, e *Encounters, config prepare.Adapt, played spec.Game, rows []*adapted.Row,
+) (*adapted.Table, error) {
 	c := &adapting{Lab: l, Adapt: config, game: played, workers: cores.Count(config.Workers)}
 	g, err := Site{Game: played}.build()
 	if err != nil {

@@ -107,7 +107,8 @@ func TestWhatIsOfOneMachineIsNotCut(t *testing.T) {
 
 // A meeting keeps what a row's JSON leaves out, and numbers without a value have none afterwards.
 func TestAMeetingKeepsTheWholeRow(t *testing.T) {
-	row := &adapted.Row{VS: []string{"ns"}, Lives: 2, Watch: "hop play", Seeds: []adapted.Seed{{Seed: 3, Normalised: stats.Number(math.Inf(-1))}},
+	row := &adapted.Row{VS: []string{"ns"}, Lives: 2, Watch: "hop play", Seeds: []adapted.Seed{
+		{Seed: 3, Normalised: stats.Number(math.Inf(-1))}},
 		Reading: []adapted.Reading{{Name: "ns", Action: &adapted.Accuracy{Accuracy: 1 / 3., CE: .1, LimitCE: stats.Number(math.NaN())}}}}
 	row.CI = stats.Interval{math.Inf(-1), math.Inf(1)}
 	got, err := adapted.HandIn(row)

@@ -187,8 +187,8 @@ func (s *Score) whole(dir string, agent int) error {
 		return err
 	}
 	if sum, err := sumOf(seeds); err != nil || sum != s.Sums[agent] {
-		return errors.Join(err, fmt.Errorf("sweep: %s is not %s as it was when it was copied: put it back from a copy, or begin anew with another "+
-			"--out", to, s.Agents[agent].Name))
+		return errors.Join(err, fmt.Errorf("sweep: %s is not %s as it was when it was copied: put it back from a copy, or begin anew with "+
+			"another --out", to, s.Agents[agent].Name))
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func TestAMeetingsJobIsHeldToItsBounds(t *testing.T) {
 			refused("who is "+name, func(j *Job) { j.Score.Who, j.Score.Sum, j.Needs = name, "", nil })
 		}
 	}
-	for _, set := range []string{"game.env=evil:make", "game.python=/bin/sh", "game.name=python", "prepare.0=x", "x", "belief.x=../y", "leaf.x=/etc"} {
+	for _, set := range []string{"game.env=evil:make", "game.python=/bin/sh", "game.name=python", "prepare.0=x", "x", "belief.x=../y",
+		"leaf.x=/etc"} {
 		refused("the setting "+set, func(j *Job) { j.Score.Set = []string{set} })
 	}
 	for i, change := range []func(*Job){
@@ -78,8 +79,8 @@ func TestAMeetingsJobIsHeldToItsBounds(t *testing.T) {
 	} {
 		refused(fmt.Sprint("change ", i), change)
 	}
-	if err := (&Job{ID: "a", Kind: Score, Name: "x", Score: &Scoring{Stranger: "../x"}, Needs: []Need{{ID: "b", At: AgentAt}}}).Validate(); err == nil ||
-		strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), `"../x" is no bot`) {
+	bad := Job{ID: "a", Kind: Score, Name: "x", Score: &Scoring{Stranger: "../x"}, Needs: []Need{{ID: "b", At: AgentAt}}}
+	if err := bad.Validate(); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), `"../x" is no bot`) {
 		t.Errorf("it is not refused with a sentence: %v", err)
 	}
 }
