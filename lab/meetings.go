@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/pybot"
@@ -133,9 +134,10 @@ func (l *Lab) Meet(ctx context.Context, config prepare.Adapt, at Site, stranger 
 	c.share(rows)
 	count, end := c.Counting("lives and references")
 	defer end()
-	all, lived := len(rows[0].seeds)+1, make(chan struct{}, len(rows[0].seeds)+1)
+	all := len(rows[0].seeds) + 1
+	var lived atomic.Int64
 	count(0, all)
-	c.lived = func() { lived <- struct{}{}; count(len(lived), all) }
+	c.lived = func() { count(int(lived.Add(1)), all) }
 	m, err := c.meeting(ctx, g, about, c.teams[0], true)
 	if err != nil {
 		return nil, err

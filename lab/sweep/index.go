@@ -191,7 +191,7 @@ func (s *Sweep) Jobs(l *lab.Lab) (*Index, error) {
 // Text is the sweep's jobs for a terminal.
 func (x *Index) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", x.Line())
+	fmt.Fprintf(&b, "%s\n\n", strings.Join(append([]string{x.Line()}, x.Found...), "\n"))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "phase\tjob\ttries\tworker\tprocessor s\t")
 	for _, e := range x.Jobs {

@@ -335,6 +335,9 @@ func Meet(ctx context.Context, l *lab.Lab, file, out string, workers int) error 
 		return lab.Misused("its game runs %s, which no job may", strings.Join(what, "; "))
 	}
 	at := lab.Site{Game: game, Set: s.Set, Runs: []string{s.Who}}
+	if runs := l.Reg.Runs; runs != nil { // whoever handed the agents out has looked at them
+		runs.AcceptOlder, runs.AcceptUnsealed = true, true
+	}
 	if s.Who == "" {
 		at.Runs[0] = queue.AgentAt
 		if err := holds(l, queue.AgentAt, s.Sum); err != nil {
