@@ -113,8 +113,8 @@ func TestAnEvaluationIsShown(t *testing.T) {
 	must(t, err)
 	says(t, plainText(s, "/sweeps?sweep=0:scored"), "hop among staghunt/test@1", "1 of 3 jobs have ended", "Each job is a meeting")
 	must(t, os.WriteFile(filepath.Join(dir, "report.html"), nil, 0o644)) // of nobody
-	if text := fetch(s, "/sweeps?sweep=0:scored").Body.String(); strings.Contains(text, "Its runs") || strings.Contains(text, "/curves?run=") ||
-		strings.Contains(text, "sweep-report") {
+	text := fetch(s, "/sweeps?sweep=0:scored").Body.String()
+	if strings.Contains(text, "Its runs") || strings.Contains(text, "/curves?run=") || strings.Contains(text, "sweep-report") {
 		t.Errorf("it leads to runs, or to a page before there is one:\n%s", text)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "adapt.html"), nil, 0o644))
