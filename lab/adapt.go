@@ -35,6 +35,8 @@ type adapting struct {
 	turns   chan struct{} // what is computed side by side, one a core
 	workers int           // of each
 	lived   func()        // counts what is done: a seed's lives, and the references of a meeting
+	away    bool          // whom a run knows was found out elsewhere
+	met     []string      // then these are the scripts among them
 
 	reading sync.Mutex
 	people  map[string]eval.Member // by their names
@@ -74,7 +76,7 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 		}
 	}
 	c.forAll(g.Spec().Seats - 1)
-	table := &adapted.Table{Words: c.GameWords(about), Game: about, Steps: c.Steps, Last: c.Last}
+	table := c.table(about)
 	count, end := c.Counting("lives and references")
 	defer end()
 	c.share(rows)
@@ -105,11 +107,16 @@ func (c *adapting) run(ctx context.Context) (*adapted.Table, error) {
 		return nil, err
 	}
 	table.Table = slices.Concat(cells...)
-	table.Used = c.Reg.Runs.Used()
-	if split != nil {
-		err = c.sumStrangers(ctx, g, table, split)
+	table.Used = c.used(rows)
+	if split == nil {
+		return table, nil
 	}
-	return table, err
+	for i, r := range table.Table { // as meetings elsewhere are
+		if table.Table[i], err = adapted.HandIn(r); err != nil {
+			return nil, err
+		}
+	}
+	return table, c.sumStrangers(ctx, g, table, split)
 }
 
 // forAll lets a single co-player that is named stand for all others.
@@ -209,7 +216,7 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		if err != nil {
 			return nil, nil, nil, Misused("%w", err)
 		}
-		if r.known, err = s.Spec.Known(); err != nil {
+		if r.known, err = c.knownTo(&s.Spec); err != nil {
 			return nil, nil, nil, err
 		}
 		for _, name := range s.Met {
@@ -251,6 +258,18 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		}
 	}
 	return rows, g, about, nil
+}
+
+// knownTo returns whom the agents of a run know. Elsewhere what the run was raised on is not there, nor looked for.
+func (c *adapting) knownTo(s *spec.Spec) (map[string]spec.Acquaintance, error) {
+	if !c.away {
+		return s.Known()
+	}
+	known := map[string]spec.Acquaintance{}
+	for _, name := range c.met {
+		known[name] = spec.Acquaintance{Partner: true}
+	}
+	return known, nil
 }
 
 // adaptFolders returns the folders of a run's seeds; none if the name is not a

@@ -10,7 +10,6 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/oracle"
-	"github.com/hop-marl/hop/game/pybot"
 	"github.com/hop-marl/hop/lab/report/adapted"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/stats"
@@ -166,7 +165,7 @@ func (c *adapting) cell(ctx context.Context, m *meeting, r adaptRow) (*adapted.R
 	if m.next != nil {
 		out.Then, out.At = c.Then, c.AtEpisode
 	}
-	out.Known = !slices.ContainsFunc(out.CoPlayers, func(p adapted.CoPlayer) bool { return p.Known == adapted.Stranger })
+	out.Known = allKnown(out.CoPlayers)
 	if len(r.dirs) == 0 {
 		out.Learn = spec.LearnBeliefs
 	}
@@ -201,11 +200,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		defer c.turn()()
 	}
 	if len(r.dirs) == 0 {
-		focal, err := Typed(m.g, append([]string{r.name}, m.parts[0].vs...), 0, nil)
-		if _, none := game.NewBot(m.g, r.name); none != nil && !IsPlanner(r.name) && !pybot.Is(r.name) {
-			return nil, Misused("%s: no folder of a run, no thinker (br, plan, plan-infer, plan-paper), no policy in Python (py:MODULE:FUNCTION, "+
-				"FILE.onnx), and %w", r.name, none)
-		}
+		focal, err := c.typed(m.g, r.name, m.parts[0].vs)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,8 @@ type standing struct {
 	CPU    float64
 	Wall   float64
 	At     time.Time
-	Report bool
+	Report string // the page that it ended in, in its folder; empty: there is none yet
+	Score  bool   // its jobs are meetings, and no runs come of it
 }
 
 // count is how many jobs are in a phase.
@@ -88,8 +89,13 @@ func (s *Server) readSweep(at runs.Sweep, jobs bool) (standing, *sweep.Index) {
 	if st.State != "running" {
 		st.Left = 0
 	}
-	info, err := os.Lstat(filepath.Join(at.Dir, "report.html"))
-	st.Report = err == nil && info.Mode().IsRegular()
+	page := "report.html"
+	if st.Score {
+		page = "adapt.html"
+	}
+	if info, err := os.Lstat(filepath.Join(at.Dir, page)); err == nil && info.Mode().IsRegular() {
+		st.Report = page
+	}
 	return st, index
 }
 
@@ -101,6 +107,7 @@ func (s *Server) stand(at runs.Sweep) (standing, *sweep.Index) {
 		st.State, st.Why = "damaged", s.shelf.Plain(err.Error())
 		return st, nil
 	}
+	st.Score = x.Score
 	st.Base, st.Jobs, st.CPU, st.Wall, st.At, st.Why = x.Base, len(x.Jobs), x.CPU, x.Wall, x.At, x.Spent
 	if x.Loose() {
 		st.Why = strings.TrimPrefix(st.Why+"; its files have no seals: nothing vouches for them", "; ")

@@ -96,6 +96,34 @@ func TestASweepIsShown(t *testing.T) {
 	must(t, disk.Unlock(lock))
 }
 
+// Of an evaluation the page says that its jobs are meetings, how many have taken place, and leads to its own page; there
+// are no runs to lead to.
+func TestAnEvaluationIsShown(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "scored")
+	x := sweptIndex(root)
+	x.Base, x.Score = "hop among staghunt/test@1", true
+	x.Jobs = x.Jobs[:3]
+	for i := range x.Jobs {
+		x.Jobs[i].Kind, x.Jobs[i].Place = sweep.Scoring, "meetings/a.json"
+	}
+	writeSweep(t, dir, x)
+	s := server(t, root)
+	lock, err := disk.Lock(dir)
+	must(t, err)
+	says(t, plainText(s, "/sweeps?sweep=0:scored"), "hop among staghunt/test@1", "1 of 3 jobs have ended", "Each job is a meeting")
+	must(t, os.WriteFile(filepath.Join(dir, "report.html"), nil, 0o644)) // of nobody
+	text := fetch(s, "/sweeps?sweep=0:scored").Body.String()
+	if strings.Contains(text, "Its runs") || strings.Contains(text, "/curves?run=") || strings.Contains(text, "sweep-report") {
+		t.Errorf("it leads to runs, or to a page before there is one:\n%s", text)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "adapt.html"), nil, 0o644))
+	if text := fetch(s, "/sweeps?sweep=0:scored").Body.String(); !strings.Contains(text, "file=0%3ascored/adapt.html") {
+		t.Errorf("it does not lead to its page:\n%s", text)
+	}
+	must(t, disk.Unlock(lock))
+}
+
 // A sweep that cannot be read says so, and the others are shown.
 func TestADamagedSweepSaysSo(t *testing.T) {
 	root := t.TempDir()

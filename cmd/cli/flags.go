@@ -241,6 +241,13 @@ func newGrammar(word string) *grammar {
 	return &grammar{Commands: c}
 }
 
+// scoring are the settings of agents that are scored among strangers.
+func scoring() prepare.Adapt {
+	c := prepare.DefaultAdapt()
+	c.Strangers, c.Lives = "test", 4
+	return c
+}
+
 // configured gives commands the flags of their configs.
 var configured = map[string]func(c *verbs){
 	"collect": func(c *verbs) { c.Collect.from(prepare.DefaultCollect()) },
@@ -252,13 +259,9 @@ var configured = map[string]func(c *verbs){
 		c.Pretrain.World.from(prepare.DefaultWorld())
 		c.Pretrain.Response.from(prepare.DefaultResponse())
 	},
-	"zoo":   func(c *verbs) { c.Zoo.Train.from(prepare.DefaultZoo()) },
-	"adapt": func(c *verbs) { c.Adapt.from(prepare.DefaultAdapt()) },
-	"strangers": func(c *verbs) {
-		score := prepare.DefaultAdapt()
-		score.Strangers, score.Lives = "test", 4
-		c.Strangers.Score.from(score)
-	},
+	"zoo":       func(c *verbs) { c.Zoo.Train.from(prepare.DefaultZoo()) },
+	"adapt":     func(c *verbs) { c.Adapt.from(prepare.DefaultAdapt()) },
+	"strangers": func(c *verbs) { c.Strangers.Score.from(scoring()) },
 	"bench":     func(c *verbs) { c.Bench.Plan.from(bench.DefaultPlans()) },
 	"eval":      func(c *verbs) { c.Eval.from(lab.DefaultEval()) },
 	"oracle":    func(c *verbs) { c.Oracle.from(lab.DefaultSolve()) },
@@ -268,6 +271,8 @@ var configured = map[string]func(c *verbs){
 	"export":    func(c *verbs) { c.Export.from(export.ONNX{}) },
 	"sweep": func(c *verbs) {
 		c.Sweep.Run_.from(sweep.DefaultOptions())
+		c.Sweep.Score.from(sweep.DefaultOptions())
+		c.Sweep.Score.Whom.from(scoring())
 		c.Sweep.Resume.from(sweep.DefaultOptions())
 	},
 	"worker": func(c *verbs) { c.Worker.from(sweep.Server{}) },

@@ -114,6 +114,7 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		"compare a b":      func() any { c := compare.Default(); return &c },
 		"export runs/x":    func() any { return &export.ONNX{} },
 		"sweep run x":      func() any { c := sweep.DefaultOptions(); return &c },
+		"sweep score ns":   func() any { c := sweep.DefaultOptions(); return &c },
 		"sweep resume x":   func() any { c := sweep.DefaultOptions(); return &c },
 		"bench plan":       func() any { c := bench.DefaultPlans(); return &c },
 		"worker --connect": func() any { return &sweep.Server{Connect: "nats://x:1"} },
@@ -143,6 +144,11 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 			got = readAll(t, &c.flags, k)
 		case sweepRun:
 			got = readAll(t, &c.flags, k)
+		case sweepScore:
+			got = readAll(t, &c.flags, k)
+			if whom, score := readAll(t, &c.Whom, k), scoring(); !slices.Equal(config.List(whom), config.List(&score)) {
+				t.Errorf("hop %s: it meets %+v, want %+v", line, whom, score)
+			}
 		case sweepResume:
 			got = readAll(t, &c.flags, k)
 		case benchPlanCmd:

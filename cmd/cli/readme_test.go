@@ -201,7 +201,7 @@ func TestPPOCooperates(t *testing.T) {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, cmd := range [][]string{
 		{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"show"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"},
-		{"bench", "plan"}, {"sweep", "run"}, {"worker"},
+		{"bench", "plan"}, {"sweep", "run"}, {"sweep", "score"}, {"worker"},
 		{"adapt"}, {"audit"}, {"completion"}, {"ladder"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"},
 		{"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"}, {"pretrain", "response"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -17,10 +18,12 @@ import (
 	"github.com/hop-marl/hop/lab/sweep/queue"
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/plot"
+	"github.com/hop-marl/hop/train/prepare"
 )
 
 type sweepCmd struct {
 	Run_   sweepRun    `cmd:"" name:"run" default:"withargs" help:"Train many variants with many seeds, here or on many machines."`
+	Score  sweepScore  `cmd:"" help:"Score agents among strangers, every meeting a job, here or on many machines: the page of hop strangers score."`
 	Status sweepStatus `cmd:"" help:"Print how a sweep stands."`
 	Resume sweepResume `cmd:"" help:"Go on with a sweep that was stopped or cancelled, or whose coordinator died."`
 	Cancel sweepCancel `cmd:"" help:"End a sweep; what is done stays."`
@@ -80,6 +83,48 @@ func (c sweepRun) Run(a *app, how sweep.Options) error {
 	return goOn(a, how, c.Out, c.JSON)
 }
 
+// sweepScore is hop strangers score as jobs.
+type sweepScore struct {
+	sweepFlags
+	Whom   flags[prepare.Adapt] `embed:""`
+	Runs   []string             `arg:"" name:"run" help:"Runs' folders, or folders of seeds; also br, plan, plan-infer, plan-paper, bandit, or a bot." placeholder:"RUN|WHO"`
+	Game   string               `help:"The game for those that are no runs." default:"staghunt"`
+	Set    []string             `help:"@adapt_set" sep:"none" placeholder:"PATH=VALUE"`
+	Out    string               `help:"The sweep's folder, and that of the page: adapt.md, adapt.html, adapt.json." default:"scored" type:"path"`
+	DryRun bool                 `help:"List what would run."`
+	jsonFlag
+}
+
+// ProvideWhom hands over whom the agents meet.
+func (c *sweepScore) ProvideWhom(k *kong.Context) (prepare.Adapt, error) {
+	ask, err := c.Whom.read(k, nil)
+	return ask, provided(err)
+}
+
+func (c sweepScore) Run(a *app, how sweep.Options, ask prepare.Adapt) error {
+	ofGame, _ := splitSets(c.Set)
+	l := a.lab()
+	g, err := l.GameWith(c.Game, ofGame)
+	if err != nil {
+		return err
+	}
+	s, err := sweep.NewScore(a.ctx, l, ask, lab.Site{Game: g, Set: c.Set, Runs: c.Runs})
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		jobs, err := s.Jobs(l)
+		if err != nil {
+			return err
+		}
+		return c.answer(a, jobs, s.Plan(jobs))
+	}
+	if err := s.Write(c.Out); err != nil {
+		return usageError{err}
+	}
+	return goOn(a, how, c.Out, c.JSON)
+}
+
 // goOn brings a sweep to its end.
 func goOn(a *app, o sweep.Options, dir string, asJSON bool) error {
 	said := time.Time{}
@@ -99,10 +144,23 @@ func goOn(a *app, o sweep.Options, dir string, asJSON bool) error {
 	if err != nil {
 		return lab.Stop(err, "everything is saved. Go on with:\n  hop sweep resume %s", dir)
 	}
+	if x.Score && len(x.Found) > 0 {
+		page, b, err := sweep.Page(dir)
+		if err == nil && asJSON {
+			_, err = a.out.Write(b)
+		} else if err == nil {
+			_, err = fmt.Fprintf(a.out, "%s\n\n%s\n\nPage: %s\n", x.Line(), strings.Join(x.Found, "\n"), page)
+		}
+		return err
+	}
 	if asJSON {
 		return a.emit(x)
 	}
-	fmt.Fprintf(a.out, "%s\n\nThe runs are in %s.\nReport: %s\n", x.Line(), dir, filepath.Join(dir, "report.html"))
+	if x.Score {
+		fmt.Fprintf(a.out, "%s\n\nThe page is made when every meeting has taken place.\n", x.Line())
+	} else {
+		fmt.Fprintf(a.out, "%s\n\nThe runs are in %s.\nReport: %s\n", x.Line(), dir, filepath.Join(dir, "report.html"))
+	}
 	if n := x.Counts["failed"]; n > 0 {
 		return fmt.Errorf("%s given up; why is in %s. Try again with: hop sweep retry %s", plot.Count(n, "job"),
 			filepath.Join(dir, "failed"), dir)
@@ -239,6 +297,7 @@ type attemptCmd struct {
 	Seed    uint64   `help:"Train this seed of it."`
 	Until   int      `help:"Stop at this env step."`
 	Stage   string   `help:"Do this stage of it."`
+	Score   string   `help:"Let the agent and the stranger of this file meet." type:"path"`
 	Follow  bool     `help:"Do what follows the training."`
 	Leash   bool     `help:"End at once when the standard input does."`
 	Out     string   `help:"Folder of what is done." required:"" type:"path"`
@@ -253,6 +312,9 @@ func (c attemptCmd) Run(a *app) error {
 			_, _ = io.Copy(io.Discard, a.in)
 			orphaned()
 		}()
+	}
+	if c.Score != "" {
+		return sweep.Meet(a.ctx, a.lab(), c.Score, c.Out, c.Workers)
 	}
 	if c.Spec == "" {
 		words := c.Words

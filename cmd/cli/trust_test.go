@@ -71,6 +71,7 @@ var trapped = map[string]struct {
 	"zoo train":         {neither: "its game is the one that the user types, and what it goes on with has the same spec"},
 	"zoo list":          {reads: [][]string{{"zoo", "list", "--out", "."}, {"zoo", "list", "--out", "zoo"}}},
 	"sweep run":         {reads: [][]string{{"sweep", "run", "--dry-run", "stranger.yaml", "--seeds", "1-2", "--out", "new"}}},
+	"sweep score":       {runs: [][]string{{"sweep", "score", "done"}}},
 	"sweep status":      {reads: [][]string{{"sweep", "status", "sweep"}}},
 	"sweep resume":      {runs: [][]string{{"sweep", "resume", "sweep"}}},
 	"sweep cancel":      {reads: [][]string{{"sweep", "cancel", "sweep"}}},

@@ -28,10 +28,13 @@ type Index struct {
 	Ended bool      `json:"ended"`
 	Spent string    `json:"spent,omitempty"`
 	// Halving: which jobs come next is decided by what others come to.
-	Halving bool           `json:"halving,omitempty"`
-	CPU     float64        `json:"cpu_s"`
-	Wall    float64        `json:"wall_s"` // that its coordinators took
-	Counts  map[string]int `json:"counts"` // of jobs, by phase
+	Halving bool `json:"halving,omitempty"`
+	// Score: its jobs are meetings of an evaluation, and Found is what that came to.
+	Score  bool           `json:"score,omitempty"`
+	Found  []string       `json:"found,omitempty"`
+	CPU    float64        `json:"cpu_s"`
+	Wall   float64        `json:"wall_s"` // that its coordinators took
+	Counts map[string]int `json:"counts"` // of jobs, by phase
 	// Refused are workers that cannot take its jobs, and why, and Turned how many connections were
 	// turned away, by why.
 	Refused map[string]string `json:"refused,omitempty"`
@@ -63,6 +66,7 @@ func (c *Coordinator) index() *Index {
 	x := &Index{
 		Sweep: c.sweep.ID, Base: c.sweep.Base, Build: c.sweep.Build, At: time.Now().UTC().Truncate(time.Second), Ended: c.open == 0,
 		Spent: c.spent, Halving: c.sweep.Halving != nil, CPU: c.cpu, Counts: map[string]int{}, Refused: c.refused,
+		Score: c.sweep.Score != nil, Found: c.found,
 	}
 	if !c.began.IsZero() {
 		x.Wall = c.wall()
@@ -187,7 +191,7 @@ func (s *Sweep) Jobs(l *lab.Lab) (*Index, error) {
 // Text is the sweep's jobs for a terminal.
 func (x *Index) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", x.Line())
+	fmt.Fprintf(&b, "%s\n\n", strings.Join(append([]string{x.Line()}, x.Found...), "\n"))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "phase\tjob\ttries\tworker\tprocessor s\t")
 	for _, e := range x.Jobs {
@@ -227,6 +231,9 @@ func Report(dir string) error {
 	x, err := ReadIndex(dir)
 	if err != nil {
 		return err
+	}
+	if s.Score != nil {
+		return fmt.Errorf("sweep: %s is an evaluation, whose page is %s.html", dir, scoredPage)
 	}
 	return sweeps.Write(dir, s.table(dir, x))
 }

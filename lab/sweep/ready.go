@@ -74,7 +74,7 @@ func (c *Coordinator) looked() {
 func (c *Coordinator) lend(ctx context.Context, n *node) (lent bool) {
 	for _, id := range n.reads() {
 		of := c.g.byID[id]
-		if of.state.Phase != queue.Done || of.state.File != "" || !of.state.Kept {
+		if of == nil || of.state.Phase != queue.Done || of.state.File != "" || !of.state.Kept {
 			continue
 		}
 		file := id + ".kept"
@@ -141,6 +141,11 @@ func (c *Coordinator) there(n *node, was Entry) (cost queue.Cost, ok bool, why s
 		return cost, false, gone
 	case n.Kind == Training:
 		return c.trained(n, was, dir)
+	case n.Kind == Scoring:
+		if _, err := n.met(dir); err != nil {
+			return cost, false, err.Error()
+		}
+		return was.Cost, true, ""
 	case n.Kind == Stage:
 		if _, err := os.Stat(filepath.Join(dir, "done.json")); err != nil {
 			return cost, false, gone
@@ -264,7 +269,7 @@ func (c *Coordinator) scored(n *node, score float64) {
 
 // failedFile is where it says why a job was given up.
 func failedFile(dir, job string) string {
-	return filepath.Join(dir, "failed", strings.NewReplacer("/", "_", " ", "_").Replace(job)+".txt")
+	return filepath.Join(dir, "failed", strings.NewReplacer("/", "_", " ", "_", "<", "_", ">", "_", "*", "_").Replace(job)+".txt")
 }
 
 // keep brings a result into the folder, until it works: a server that is away comes back.
@@ -280,7 +285,7 @@ func (c *Coordinator) keep(ctx context.Context, n node, s queue.State, read bool
 		if err == nil {
 			err = c.Queue.Keep(ctx, n.ID, read)
 		}
-		if err == nil || ctx.Err() != nil || errors.Is(err, queue.ErrGone) && tries >= 3 {
+		if err == nil || ctx.Err() != nil || errors.Is(err, queue.ErrGone) && tries >= 3 || errors.As(err, new(refusal)) {
 			select {
 			case c.kept <- keeping{id: n.ID, err: err}:
 			case <-ctx.Done():
@@ -304,6 +309,12 @@ func (c *Coordinator) bring(ctx context.Context, n node, s queue.State) error {
 		return err
 	}
 	from, to := filepath.Join(raw, filepath.FromSlash(n.sub)), filepath.Join(c.Dir, filepath.FromSlash(n.place))
+	if n.Kind == Scoring {
+		if _, err := n.met(from); err != nil {
+			said := strings.ReplaceAll(err.Error(), filepath.ToSlash(raw)+"/", "")
+			return refusal{fmt.Errorf("what worker %s handed in is refused: %s", s.Worker, said)}
+		}
+	}
 	if !n.beside {
 		if err := put(from, to); err != nil {
 			return err
@@ -339,6 +350,10 @@ func put(from, to string) error {
 // settle goes on after a result was kept.
 func (c *Coordinator) settle(ctx context.Context, k keeping) {
 	n := c.g.byID[k.id]
+	if errors.As(k.err, new(refusal)) {
+		c.refuse(ctx, n, k.err)
+		return
+	}
 	if errors.Is(k.err, queue.ErrGone) {
 		c.doneAgain(n, k.err.Error())
 		delete(c.keeps, n.ID)

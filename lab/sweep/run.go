@@ -44,6 +44,10 @@ func (s *Sweep) Write(dir string) error {
 		return fmt.Errorf("sweep: %s was begun by another build of hop, %s; this is %s, which may compute other bytes; choose another "+
 			"folder, or go on with that build", dir, old.Build, s.Build)
 	}
+	if err == nil && !s.holds(old) && old.Score != nil {
+		return fmt.Errorf("sweep: %s holds another sweep (%s), of %s, whose meetings are not all part of this one; choose another folder, or "+
+			"go on with that one: hop sweep resume %[1]s", dir, sweepFile, old.Base)
+	}
 	if err == nil && !s.holds(old) {
 		return fmt.Errorf("sweep: %s holds another sweep (%s), of %s with %d variants and %d seeds, which is no part of this one; choose "+
 			"another folder, or go on with that one: hop sweep resume %[1]s", dir, sweepFile, old.Base, len(old.Variants), len(old.Seeds))
@@ -57,12 +61,23 @@ func (s *Sweep) Write(dir string) error {
 	if err := disk.Make(dir); err != nil {
 		return err
 	}
+	if s.Score != nil {
+		if err := errors.Join(s.Score.keep(dir), unsaid(dir)); err != nil {
+			return err
+		}
+	}
 	s.At = time.Now().UTC().Truncate(time.Second)
 	return disk.WriteSealed(filepath.Join(dir, sweepFile), s)
 }
 
 // holds says whether another sweep is a part of this one.
 func (s *Sweep) holds(old *Sweep) bool {
+	if s.Score != nil {
+		return s.Score.holds(old.Score)
+	}
+	if old.Score != nil {
+		return false
+	}
 	specs := map[string]string{}
 	for _, v := range s.Variants {
 		specs[v.Name] = v.Spec
@@ -101,8 +116,9 @@ type Coordinator struct {
 	refused map[string]string
 	grouped map[int]bool // variants whose folder is a training's
 	busy    sync.WaitGroup
-	stale   bool // the index has changed
-	after   bool // what comes last is laid out
+	stale   bool     // the index has changed
+	after   bool     // what comes last is laid out
+	found   []string // what an evaluation came to
 }
 
 // keeping is a result that was brought into the folder, or could not be.
@@ -143,6 +159,11 @@ func (c *Coordinator) Run(ctx context.Context) (*Index, error) {
 			c.earlier[e.ID] = e
 		}
 	}
+	if c.sweep.Score != nil {
+		if err := c.handOut(ctx); err != nil {
+			return nil, err
+		}
+	}
 	changes := make(chan queue.Change, 1024)
 	c.busy.Go(func() { c.follow(inner, changes) })
 	news := make(chan queue.News, 1024)
@@ -155,11 +176,16 @@ func (c *Coordinator) Run(ctx context.Context) (*Index, error) {
 	if err == nil {
 		err = c.groups(ctx)
 	}
+	if err == nil && c.sweep.Score != nil {
+		if c.found, err = c.together(ctx); err != nil {
+			err = fmt.Errorf("the meetings are saved, but the page could not be written: %w; try again with: hop sweep resume %s", err, c.Dir)
+		}
+	}
 	index := c.index()
 	if werr := index.write(c.Dir); err == nil {
 		err = werr
 	}
-	if err == nil {
+	if err == nil && c.sweep.Score == nil {
 		if err = Report(c.Dir); err != nil {
 			err = fmt.Errorf("the runs are saved, but the report could not be written: %w; try again with: hop sweep resume %s", err, c.Dir)
 		}

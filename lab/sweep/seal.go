@@ -50,7 +50,10 @@ func Read(dir string) (*Sweep, error) {
 func (s *Sweep) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sweep: "+format, args...)) }
-	if len(s.Variants) == 0 || len(s.Seeds) == 0 {
+	if s.Score != nil {
+		errs = append(errs, s.Score.validate())
+	}
+	if s.Score == nil && (len(s.Variants) == 0 || len(s.Seeds) == 0) || s.Score != nil && len(s.Variants) > 0 {
 		bad("%s has no variants or no seeds", sweepFile)
 	}
 	if !name16.MatchString(s.ID) {

@@ -1,6 +1,8 @@
 // Package sweep trains many variants with many seeds, here or on many machines, and ends in an
 // ordinary folder of runs.
 //
+// Or it lets agents meet strangers, and ends in the page of hop strangers score (Score).
+//
 // A sweep is a graph of jobs: stages that several variants share, one training for each variant
 // and seed, and what follows. The coordinator (Run) puts jobs into a queue when what
 // they read is there, workers do them, and the coordinator brings their results into its folder.
@@ -39,8 +41,9 @@ type Sweep struct {
 	Memory   int64           `json:"memory_bytes,omitempty"` // of a job
 	Then     []string        `json:"then,omitempty"`
 	After    []string        `json:"after,omitempty"`
-	At       time.Time       `json:"at"`    // when it was written
-	Check    string          `json:"check"` // its seal; empty: of a program that sealed none, and nothing vouches for it
+	Score    *Score          `json:"score,omitempty"` // instead of variants: an evaluation
+	At       time.Time       `json:"at"`              // when it was written
+	Check    string          `json:"check"`           // its seal; empty: of a program that sealed none, and nothing vouches for it
 }
 
 // Variant is one setting of the spec.
@@ -132,6 +135,7 @@ const (
 	Follow   = queue.Follow
 	Then     = queue.Then
 	After    = queue.After
+	Scoring  = queue.Score
 )
 
 // node is a job in the graph.
@@ -150,6 +154,7 @@ type node struct {
 	news    queue.News
 	score   float64 // of a training, where variants are stopped early
 	again   string  // why it is done again although it was done
+	refused int     // how often what was handed in was refused
 }
 
 // graph is all jobs of a sweep that are known so far, in order.
@@ -163,6 +168,7 @@ type graph struct {
 	rungs   map[rungKey]*node
 	fresh   []*node            // laid out and not yet counted
 	readers map[string][]*node // by the job whose result they read
+	met     []*node            // of an evaluation: each meeting's
 }
 
 // rungKey names a training: a variant, a seed's place and a rung.
@@ -195,6 +201,11 @@ func (n *node) reads() (ids []string) {
 // newGraph lays out the jobs that do not depend on what others come to.
 func newGraph(l *lab.Lab, s *Sweep) (*graph, error) {
 	g := &graph{sweep: s, byID: map[string]*node{}, rungs: map[rungKey]*node{}, readers: map[string][]*node{}}
+	if s.Score != nil {
+		g.meet()
+		g.fresh = nil
+		return g, nil
+	}
 	for v := range s.Variants {
 		spec, err := l.Reg.Parse([]byte(s.Variants[v].Spec), s.Variants[v].Name, s.Base, nil)
 		if err != nil {
@@ -344,6 +355,9 @@ func (g *graph) ready(n *node) (bool, error) {
 	all := true
 	for _, id := range n.reads() {
 		of := g.byID[id]
+		if of == nil { // agents that were handed out
+			continue
+		}
 		switch of.state.Phase {
 		case queue.Failed:
 			return false, fmt.Errorf("it reads %s, which was given up", of.Name)

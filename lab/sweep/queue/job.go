@@ -22,6 +22,7 @@ const (
 	Follow   Kind = "follow" // what the spec says follows a training
 	Then     Kind = "then"   // a command over a run
 	After    Kind = "after"  // a command over all of them
+	Score    Kind = "score"  // an agent among a stranger
 )
 
 // Job is work for one process of hop that writes into one folder. It says what is to be done, and no command line:
@@ -37,6 +38,8 @@ type Job struct {
 	Until int    `json:"until,omitempty"` // of Training: the env step at which it stops; 0: its end
 	Do    Line   `json:"do,omitempty"`    // of Then and After
 	Specs Texts  `json:"specs,omitempty"` // of After: files that it reads, by name
+
+	Score *Scoring `json:"score,omitempty"` // of Score
 
 	// Begin is the job whose folder this one goes on from, if there is one.
 	Begin string `json:"begin,omitempty"`
@@ -187,6 +190,12 @@ func local(path string) bool {
 
 // kind says what of the job does not go with its kind.
 func (j *Job) kind() error {
+	if j.Kind == Score {
+		return j.scoring()
+	}
+	if j.Score != nil {
+		return fmt.Errorf("its fields are not those of a job of kind %s", j.Kind)
+	}
 	spec := j.Spec != "" && len(j.Do) == 0 && len(j.Specs) == 0
 	switch j.Kind {
 	case Stage:

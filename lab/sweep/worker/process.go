@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -210,8 +211,11 @@ func progress(line string) float64 {
 	return x / 100
 }
 
-// specName is the file into which a job's spec is written.
-const specName = "spec.yaml"
+// specName is the file into which a job's spec is written, and scoreName that of a meeting.
+const (
+	specName  = "spec.yaml"
+	scoreName = "score.json"
+)
 
 // Words is the command line of a job. It is made here, of a job's fields, and by nobody else: of a job that is not as
 // jobs are there is none.
@@ -222,6 +226,9 @@ func Words(j queue.Job) ([]string, error) {
 	words := []string{"attempt", "--leash", "--out", "out", "--workers", strconv.Itoa(max(j.Ask.Cores, 1))}
 	if len(j.Do) > 0 {
 		return append(append(words, "--"), j.Do...), nil
+	}
+	if j.Kind == queue.Score {
+		return append(words, "--score", scoreName), nil
 	}
 	words = append(words, "--spec", specName)
 	switch j.Kind {
@@ -243,6 +250,13 @@ func texts(j queue.Job, dir string) error {
 	all := map[string]string{}
 	if j.Spec != "" {
 		all[specName] = j.Spec
+	}
+	if j.Score != nil {
+		b, err := json.Marshal(j.Score)
+		if err != nil {
+			return err
+		}
+		all[scoreName] = string(b)
 	}
 	maps.Copy(all, j.Specs)
 	for name, text := range all {

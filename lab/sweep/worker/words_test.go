@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,11 @@ func TestWordsAreMadeOfAJobsFields(t *testing.T) {
 	train, stage, then := spec(queue.Training), spec(queue.Stage), spec(queue.Then)
 	train.Seed, train.Until, stage.Stage = 7, 500, "world"
 	then.Spec, then.Do = "", queue.Line{"adapt", "in/seed-1", "--vs", "ns,ns,ns", "--set", "ppo.lr=-1e-3", "--steps=40"}
+	meets := queue.Job{ID: "a", Name: "a", Kind: queue.Score, Ask: queue.Ask{Cores: 2}, Score: &queue.Scoring{Who: "bandit", Stranger: "wsls",
+		Game: json.RawMessage(`{"name":"staghunt"}`), Seeds: []uint64{1}, Terms: queue.Terms{Split: "test", Learn: "beliefs", Lives: 1, Steps: 2,
+			Last: 1}}}
 	for want, j := range map[string]queue.Job{
+		"attempt --leash --out out --workers 2 --score score.json":                    meets,
 		"attempt --leash --out out --workers 2 --spec spec.yaml --seed 7 --until 500": train,
 		"attempt --leash --out out --workers 2 --spec spec.yaml --stage world":        stage,
 		"attempt --leash --out out --workers 2 --spec spec.yaml --follow":             spec(queue.Follow),
@@ -42,6 +47,9 @@ func hostile() map[string]queue.Job {
 		f(&j)
 		jobs[name] = j
 	}
+	with("a meeting of nobody", func(j *queue.Job) { j.Kind = queue.Score })
+	with("a training that is a meeting", func(j *queue.Job) { j.Score = &queue.Scoring{} })
+	with("a meeting with a folder", func(j *queue.Job) { j.Kind, j.Spec, j.Score = queue.Score, "", &queue.Scoring{Stranger: "/etc"} })
 	with("no kind", func(j *queue.Job) { j.Kind = "" })
 	with("a kind that there is not", func(j *queue.Job) { j.Kind = "shell" })
 	with("a training with a command", func(j *queue.Job) { j.Do = queue.Line{"train"} })
