@@ -350,6 +350,7 @@ type session struct {
 	acting       acting
 	logs         logs
 	given        given
+	earnings     checks.Earnings
 	bots         bots
 	started      []check.Finding // about models that were trained before
 	places       int             // learners', in episodes that started

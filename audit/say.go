@@ -32,7 +32,7 @@ func (u *session) findings() []check.Finding {
 	}
 	out = append(out, u.pipeline()...)
 	out = append(out, u.replay.Findings()...)
-	out = append(out, u.handed())
+	out = append(out, u.handed(), u.earnings.Finding())
 	out = append(out, u.data()...)
 	out = append(out, u.learners()...)
 	out = append(out, u.studied()...)

@@ -138,6 +138,7 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if p.last != p.u.window {
 		p.last = p.u.window
 		p.asked++
+		p.u.earnings.Take(w, p.agents, p.u.window)
 	}
 	for _, a := range p.agents {
 		record.Each(ro, a, func(_, _, step, slot int) {
