@@ -351,6 +351,7 @@ type session struct {
 	logs         logs
 	given        given
 	earnings     checks.Earnings
+	strange      strange
 	bots         bots
 	started      []check.Finding // about models that were trained before
 	places       int             // learners', in episodes that started
@@ -493,6 +494,7 @@ func (u *session) logged(p *train.Progress) {
 	}
 	if u.closely {
 		u.logs.take(u, p)
+		u.strange.take(u, p)
 	}
 }
 

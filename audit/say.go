@@ -48,6 +48,9 @@ func (u *session) findings() []check.Finding {
 	}
 	out = append(out, u.world...)
 	out = append(out, u.logging())
+	if u.strange.rows > 0 || u.strange.err != nil {
+		out = append(out, u.strange.finding())
+	}
 	out = append(out, u.started...)
 	if u.imagined > 1 {
 		out = append(out, u.repeated())
