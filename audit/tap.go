@@ -456,6 +456,9 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 	if r.u.guilty == r && r.legal(v, envs) {
 		r.u.guilty = nil
 	}
+	if t, plans := r.Player.(learner.Timed); plans && !v.Imagined() {
+		r.u.insight.Chose(v.Agent, t.Forest(), len(envs))
+	}
 	r.tap.acted(r.Player, v, envs)
 	if v.Imagined() {
 		return // the window's own arrays are looked at by checks.Imagination
