@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hop-marl/hop/agent/hop"
@@ -261,7 +260,7 @@ func bounded(parent context.Context, what, module string, ask func(ctx context.C
 	defer func() {
 		if p := recover(); p != nil {
 			at := panicked()
-			fails(cmp.Or(moduleOf(at), module), fmt.Sprintf("the program panics: %v, in %s", p, at))
+			fails(cmp.Or(at.module(), module), fmt.Sprintf("the program panics: %v, in %s", p, at))
 		}
 	}()
 	switch found, err = ask(ctx); {
@@ -272,22 +271,6 @@ func bounded(parent context.Context, what, module string, ask func(ctx context.C
 		fails(module, fmt.Sprintf("it fails: %v", err))
 	}
 	return found, err
-}
-
-// moduleOf is the module of the first of some functions, as panicked names them, that is of one.
-func moduleOf(functions string) string {
-	of := []struct{ folder, module string }{
-		{"search", "planner"}, {"model/moa", "moa"}, {"model/world", "world"}, {"agent/imagine", "world"}, {"agent/ppo", check.PPO},
-		{"model/actor", check.PPO}, {"game/rollout", "rollout"}, {"train/eval", "rollout"}, {"model", "goals"}, {"train/pretrain", "goals"},
-	}
-	for function := range strings.SplitSeq(functions, ", called by ") {
-		for _, x := range of {
-			if strings.HasPrefix(function, x.folder+".") || strings.HasPrefix(function, x.folder+"/") {
-				return x.module
-			}
-		}
-	}
-	return ""
 }
 
 // echoes returns what further runs of the same agents were accused of, scored, resumed, on more cores, at another size. If the
@@ -367,6 +350,8 @@ type session struct {
 	acting       acting
 	logs         logs
 	given        given
+	earnings     checks.Earnings
+	strange      strange
 	bots         bots
 	started      []check.Finding // about models that were trained before
 	places       int             // learners', in episodes that started
@@ -509,6 +494,7 @@ func (u *session) logged(p *train.Progress) {
 	}
 	if u.closely {
 		u.logs.take(u, p)
+		u.strange.take(u, p)
 	}
 }
 

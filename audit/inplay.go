@@ -3,9 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
@@ -189,23 +187,6 @@ func (p *inPlay) play(i int, t *tap) (err error) {
 		}
 	}
 	return nil
-}
-
-// panicked names, from within recovering, where a panic came from: the innermost of our functions that were running.
-func panicked() string {
-	const ours, few = "github.com/hop-marl/hop/", 4
-	var at [64]uintptr
-	var names []string
-	frames, more := runtime.CallersFrames(at[:runtime.Callers(1, at[:])]), true
-	for raised := false; more && len(names) < few; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		raised = raised || f.Function == "runtime.gopanic"
-		if name, is := strings.CutPrefix(f.Function, ours); raised && is {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", called by ")
 }
 
 // follow holds what was believed in a window against the reference.

@@ -17,7 +17,7 @@ func TestWhereAPanicCameFrom(t *testing.T) {
 	calls := func(f func()) (where string) {
 		defer func() {
 			recover()
-			where = panicked()
+			where = panicked().String()
 		}()
 		f()
 		return ""

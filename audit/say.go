@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hop-marl/hop/agent/learner"
 	checks "github.com/hop-marl/hop/audit/check"
 	"github.com/hop-marl/hop/audit/probe"
 	"github.com/hop-marl/hop/game/agent"
@@ -25,14 +26,18 @@ func counted(f check.Finding, bad float64, says, next string) check.Finding {
 // findings says what the closely examined run came to.
 func (u *session) findings() []check.Finding {
 	var out []check.Finding
-	for _, t := range u.taps {
+	fresh := u.fresh()
+	for i, t := range u.taps {
 		if t.src != nil && len(t.src.Restored) == 0 {
 			t.src.Restored = probe.RoundTrip(t.Mind)
+		}
+		if t.src != nil && len(t.src.Restored) == 0 && fresh != nil {
+			t.src.Restored = probe.Anew(t.Mind, fresh[i])
 		}
 	}
 	out = append(out, u.pipeline()...)
 	out = append(out, u.replay.Findings()...)
-	out = append(out, u.handed())
+	out = append(out, u.handed(), u.earnings.Finding())
 	out = append(out, u.data()...)
 	out = append(out, u.learners()...)
 	out = append(out, u.studied()...)
@@ -43,6 +48,9 @@ func (u *session) findings() []check.Finding {
 	}
 	out = append(out, u.world...)
 	out = append(out, u.logging())
+	if u.strange.rows > 0 || u.strange.err != nil {
+		out = append(out, u.strange.finding())
+	}
 	out = append(out, u.started...)
 	if u.imagined > 1 {
 		out = append(out, u.repeated())
@@ -64,6 +72,23 @@ func (u *session) findings() []check.Finding {
 		out = append(out, u.broken(out))
 	}
 	return out
+}
+
+// fresh returns minds made anew, as a run that is resumed has them before it loads; nil: something was changed about these.
+func (u *session) fresh() []learner.Mind {
+	if u.opt.Change != nil || u.broke != nil {
+		return nil
+	}
+	parts, err := u.exp.Parts(u.opt.Seeds[0], machineOf(u.from))
+	if err != nil {
+		return nil
+	}
+	for _, m := range parts.Minds {
+		if r, ok := learner.As[learner.Rememberer](m); ok {
+			r.Remember(u.exp.Train.Envs, u.exp.Train.Window)
+		}
+	}
+	return parts.Minds
 }
 
 // unsound softens what was found of learners whose checkpoint does not come back

@@ -138,6 +138,7 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 	if p.last != p.u.window {
 		p.last = p.u.window
 		p.asked++
+		p.u.earnings.Take(w, p.agents, p.u.window)
 	}
 	for _, a := range p.agents {
 		record.Each(ro, a, func(_, _, step, slot int) {
@@ -251,6 +252,11 @@ func (p *tap) Learn(w *learner.Window) ([]agent.Stat, error) {
 				return nil, err
 			}
 		}
+		if want != nil && p.update.Wrong() && p.hindsight != nil {
+			if err := p.unlabelled(given, w, before, after); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if p.exp.Actor.LSTM > 0 && saves {
 		if p.memory, err = remembered(p.Mind, len(p.agents)); err != nil {
@@ -301,6 +307,32 @@ func (p *tap) fewest(g checks.UpdateGiven, w *learner.Window, before, after *saf
 			break
 		}
 	}
+	return saver.Load(after, "")
+}
+
+// unlabelled lets the mind learn from the window once more, in which nothing can be labelled now: no life begins in it. Where that is
+// learnt from as it should be, it is the labels that are not. The mind goes on from where it was.
+func (p *tap) unlabelled(g checks.UpdateGiven, w *learner.Window, before, after *safetensors.File) error {
+	saver, _ := learner.As[learner.Saver](p.Mind)
+	bare := *w
+	bare.Rollout = batch.New(w.Shape)
+	bare.Rollout.CopyFrom(w.Rollout)
+	clear(bare.Rollout.Start)
+	if err := saver.Load(before, ""); err != nil {
+		return err
+	}
+	var err error
+	if g.Hindsight, err = p.inHindsight(&bare, before); err != nil {
+		return err
+	}
+	if _, err := p.Mind.Learn(&bare); err != nil {
+		return err
+	}
+	got, err := probe.Saved(p.Mind)
+	if err != nil {
+		return err
+	}
+	p.update.Unlabelled(g, &bare, before, got)
 	return saver.Load(after, "")
 }
 
@@ -423,6 +455,9 @@ func (r *recorder) Act(v *rollout.View, envs []int32) {
 	r.Player.Act(v, envs)
 	if r.u.guilty == r && r.legal(v, envs) {
 		r.u.guilty = nil
+	}
+	if t, plans := r.Player.(learner.Timed); plans && !v.Imagined() {
+		r.u.insight.Chose(v.Agent, t.Forest(), len(envs))
 	}
 	r.tap.acted(r.Player, v, envs)
 	if v.Imagined() {

@@ -39,7 +39,7 @@ func oneWindow(ctx context.Context, s spec.Spec, opt Options, in string, f check
 	if err := u.run(ctx, s.Train.Warm.Windows+1); err != nil && u.broke == nil {
 		return f, err
 	}
-	found := append(u.replay.Findings(), u.handed(), u.counters(), u.acted())
+	found := append(u.replay.Findings(), u.handed(), u.earnings.Finding(), u.counters(), u.acted())
 	found = append(found, checks.Updates([]*checks.Learner{&u.taps[0].update})...)
 	if u.broke != nil {
 		found = append(found, u.broken(nil))

@@ -42,10 +42,9 @@ var functions = sync.OnceValue(func() map[string][]function {
 	}
 	out := map[string][]function{}
 	for name, file := range begin {
-		dir := name[:strings.LastIndex(name, "/")+1]
-		pkg, rest, _ := strings.Cut(name[len(dir):], ".")
+		pkg, rest := packageOf(name)
 		if parts := strings.Split(generic.ReplaceAllString(rest, ""), "."); len(parts) <= 2 {
-			x := function{pkg: dir + pkg, file: file[max(0, strings.LastIndex(file, dir+pkg+"/")):], line: lines[name]}
+			x := function{pkg: pkg, file: file[max(0, strings.LastIndex(file, pkg+"/")):], line: lines[name]}
 			if len(parts) == 2 {
 				x.of = strings.Trim(parts[0], "(*)")
 			}
@@ -93,6 +92,13 @@ func located(next string) string {
 		return next + mend
 	}
 	return next + " [" + strings.Join(found, ", ") + "]" + mend
+}
+
+// packageOf takes a function's name apart: its package, and what it is called there.
+func packageOf(name string) (pkg, rest string) {
+	dir := name[:strings.LastIndex(name, "/")+1]
+	pkg, rest, _ = strings.Cut(name[len(dir):], ".")
+	return dir + pkg, rest
 }
 
 // in reports whether a package is called so: by its path, or its end.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hop-marl/hop/audit/reference"
+	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/search"
 )
 
@@ -264,6 +265,39 @@ func (s *searching) sure(env int, policy, prior, q []float32, visits []int32) {
 		s.slip("decided", score(best)-score(at), "decision %d is for action %d with %.4f, action %d has %.4f (act %s)", env, at, score(at), best,
 			score(best), s.Act)
 	}
+}
+
+// Chose holds the last decisions of a search, so many, against the rule that chooses an action by their results: inside searches only a few
+// decisions are looked at, and in those Q and prior may agree.
+func (l *Decisions) Chose(a agent.ID, f *search.Forest, decisions int) {
+	k := decisions * f.Actions
+	if !f.Sure() || decisions > f.Envs {
+		return
+	}
+	s := &searching{found: map[string]*wrong{}, Journal: &search.Journal{Config: f.Config, Actions: f.Actions, Policy: f.Policy[:k],
+		Q: f.Q[:k], Priors: f.Prior[:k], Visits: f.Visits[:k]}}
+	for env := range decisions {
+		lo, hi := env*f.Actions, (env+1)*f.Actions
+		if s.tried(lo, hi) {
+			l.took(choosesBest, 1)
+			s.sure(env, s.Policy[lo:hi], s.Priors[lo:hi], s.Q[lo:hi], s.Visits[lo:hi])
+		}
+	}
+	if w := s.found["decided"]; w != nil {
+		l.wrong(choosesBest, a, "%s", w.Says)
+	}
+}
+
+// tried reports whether something was tried, and nothing to which the prior gives no chance.
+func (s *searching) tried(lo, hi int) bool {
+	some := false
+	for k := lo; k < hi; k++ {
+		if s.Visits[k] > 0 && s.Priors[k] == 0 {
+			return false
+		}
+		some = some || s.Visits[k] > 0
+	}
+	return some
 }
 
 // softly is the softmax over the legal actions.

@@ -28,6 +28,7 @@ const (
 	trueEnough          // the world model's steps are near the rules'
 	valuesLeaves        // leaves are worth what the definition says
 	growsTree           // the tree is what its simulations make it
+	choosesBest         // the action is the one that the results are for
 	meansEnough         // the root agrees with expectimax
 	actsOnIt            // what is recorded is the search's
 	knowsFuture
@@ -63,6 +64,9 @@ func (l *Decisions) Searching() []check.Finding {
 		growsTree: f("trees are what their simulations make them", "simulations",
 			"Choices, returns, Q, visits, values and policy are those of the formulae.",
 			"plan.Forest: pick, backup, draw, harvest and decide"),
+		choosesBest: f("the best action is chosen", "decisions",
+			"In every decision that was made the action is the one that Q, visits and prior are for, by what search.act says.",
+			"search: act, better and improved"),
 		meansEnough: f("the root agrees with expectimax", "trees",
 			"The root's Q are draws around the exact expectation over what the co-players may do.",
 			"how the co-players' actions are drawn and resampled"),

@@ -86,6 +86,7 @@ type score struct {
 	computed         bool
 	rounds, wanted   int
 	anew, trusted    bool
+	usable           bool // if it can be trusted
 }
 
 // modelled is imagination whose model can be looked at.
@@ -175,7 +176,8 @@ func (d *Imagination) Learn(ro *batch.Rollout, update int) (rounds int, err erro
 	s.anew = m == nil || len(m.Rewards) != levels
 	s.trusted = levels > 0 && s.got >= c.Trust
 	s.rounds, d.rounds = rounds, rounds
-	if s.trusted && !s.anew && len((&reference.Window{Rollout: ro}).Starts(c.From == "slots")) > 0 {
+	s.usable = levels > 0 && !s.anew && len((&reference.Window{Rollout: ro}).Starts(c.From == "slots")) > 0
+	if s.trusted && s.usable {
 		s.wanted = c.Refresh
 	}
 	d.scored = append(d.scored, s)

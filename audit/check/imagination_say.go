@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hop-marl/hop/agent/imagine"
 	"github.com/hop-marl/hop/num/check"
 )
 
@@ -214,10 +215,31 @@ func (d *Imagination) sayScores() check.Finding {
 				s.rounds, why, s.wanted), look)
 		}
 	}
+	if f.Status == check.Fault && !slices.ContainsFunc(d.scored, func(s score) bool { return !s.harmless(&d.run.Imagine) }) {
+		f.Module = "logging"
+	}
 	f.Says = f.Else(fmt.Sprintf("What the model is said to foresee is what it does (%d windows computed again), and it is used only when "+
 		"that is enough.",
 		asked))
 	return f
+}
+
+// harmless reports whether a window was imagined from as what the model foresaw of it demands, so that what is said of that can be
+// wrong for the log alone.
+func (s *score) harmless(c *imagine.Config) bool {
+	if !s.computed {
+		return s.rounds == s.wanted
+	}
+	for right := s.right; right <= s.right+s.close; right++ {
+		wanted := 0
+		if s.usable && share(right, s.asked) >= c.Trust {
+			wanted = c.Refresh
+		}
+		if s.rounds == wanted {
+			return s.n == s.asked
+		}
+	}
+	return false
 }
 
 // say is about imagined windows.

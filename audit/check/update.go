@@ -40,6 +40,7 @@ type HeldUpdate struct {
 	off    float64
 	model  *reference.Change // of the model that learns beside it; nil: there is none
 	about  *reference.Beside
+	labels bool   // without labels the same window is learnt from as it should be
 	fewest string // the fewest rows that show what is wrong; "": not looked for, or not found
 	whole  bool   // all that the mind saves is compared, and nothing else is known of it
 	err    error
@@ -205,15 +206,8 @@ func (p *Learner) Hold(g UpdateGiven, window *learner.Window, before, after *saf
 // Shows reports whether what a mind made of a few rows alone is not what it should be, and notes them with what the definition makes
 // of the first.
 func (p *Learner) Shows(g UpdateGiven, window *learner.Window, before, after *safetensors.File) bool {
-	w := windowOf(window)
-	o, ok := p.own(g, w, before, 0)
-	was, err1 := reference.LoadNet(before, "net/")
-	got, err2 := reference.LoadNet(after, "net/")
-	if !ok || err1 != nil || err2 != nil {
-		return false
-	}
-	want, err := o.Update(before, w)
-	if err != nil || want.Rows == 0 || was.Compare(got, want.Net).Same() {
+	o, want, same := p.again(g, window, before, after)
+	if want == nil || same {
 		return false
 	}
 	at, adv := want.Row[0], "its normalised advantage"
@@ -222,8 +216,37 @@ func (p *Learner) Shows(g UpdateGiven, window *learner.Window, before, after *sa
 	}
 	p.Held[len(p.Held)-1].fewest = fmt.Sprintf(" It shows with %s: agent %d's step %d in env %d, action %d of probability %.3g, reward "+
 		"%.4g, value %.4g; by the definition its return is %.4g and %s %.4g.", rowsAlone(want.Rows), at.Agent, at.T, at.N, want.Action[0],
-		math.Exp(want.OldLogP[0]), w.Reward[w.Step(at.Agent, at.T, at.N)], want.OldV[0], want.Ret[0], adv, want.Adv[0])
+		math.Exp(want.OldLogP[0]), window.Reward[window.Step(at.Agent, at.T, at.N)], want.OldV[0], want.Ret[0], adv, want.Adv[0])
 	return true
+}
+
+// again computes what a mind is to make of another window, and reports whether it has; nil: that cannot be said.
+func (p *Learner) again(g UpdateGiven, window *learner.Window, before, after *safetensors.File) (
+	o reference.Own, want *reference.Learnt, same bool,
+) {
+	w := windowOf(window)
+	o, ok := p.own(g, w, before, 0)
+	was, err1 := reference.LoadNet(before, "net/")
+	got, err2 := reference.LoadNet(after, "net/")
+	if !ok || err1 != nil || err2 != nil {
+		return o, nil, false
+	}
+	want, err := o.Update(before, w)
+	if err != nil || want.Rows == 0 {
+		return o, nil, false
+	}
+	return o, want, was.Compare(got, want.Net).Same()
+}
+
+// Unlabelled notes whether the window of an update that is wrong is learnt from as it should be once nothing in it is labelled.
+func (p *Learner) Unlabelled(g UpdateGiven, window *learner.Window, before, after *safetensors.File) {
+	_, _, same := p.again(g, window, before, after)
+	p.Held[len(p.Held)-1].labels = same
+}
+
+// mislabelled reports whether labels alone make its updates wrong.
+func (p *Learner) mislabelled() bool {
+	return !slices.ContainsFunc(p.Held, func(h HeldUpdate) bool { return h.err == nil && h.wrong() && !h.labels })
 }
 
 func rowsAlone(n int) string {
@@ -518,6 +541,10 @@ func Updates(minds []*Learner) []check.Finding {
 	}
 	if len(odd) > 0 {
 		says, next := differs(odd, len(minds))
+		if !slices.ContainsFunc(odd, func(t *Learner) bool { return !t.mislabelled() }) {
+			f.Module, next = "goals", "agent/hop: ownNetwork.inHindsight: which label is written to which row, and to which co-player's place"
+			says += " Where nothing is labelled the same rows are learnt from as they should be: the labels that it reads are at fault."
+		}
 		f.Accuse(check.Fault, least-1, says, next)
 	}
 	out := []check.Finding{f}

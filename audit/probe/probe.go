@@ -367,6 +367,20 @@ func RoundTrip(m learner.Mind) []string {
 	return Unlike(a, b)
 }
 
+// Anew loads what a mind saves into one that was made anew, which saves it again: what is not the same then.
+func Anew(m, fresh learner.Mind) []string {
+	saver, saves := learner.As[learner.Saver](fresh)
+	a, err := Saved(m)
+	if err != nil || !saves || saver.Load(a, "") != nil {
+		return []string{"nothing"}
+	}
+	b, err := Saved(fresh)
+	if err != nil {
+		return []string{"nothing"}
+	}
+	return Unlike(a, b)
+}
+
 // Unlike returns the names of tensors that differ or are missing.
 func Unlike(a, b *safetensors.File) []string {
 	var out []string

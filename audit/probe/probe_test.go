@@ -157,3 +157,18 @@ func TestReadingOthersIsDeclared(t *testing.T) {
 		t.Errorf("a mind that declares what it does not read is not found out: %+v", src)
 	}
 }
+
+// A mind that is made anew has nothing of the one that was saved but what it loads.
+func TestWhatIsNotLoadedIsMissedByAFreshMind(t *testing.T) {
+	m := &reader{params: &nn.Params{W: []float32{3}}}
+	for forgets, want := range map[bool][]string{false: nil, true: {"net/w"}} {
+		fresh := &reader{params: &nn.Params{W: []float32{0}}, forget: forgets}
+		if got := Anew(m, fresh); !slices.Equal(got, want) {
+			t.Errorf("forgets %v: %v differ, want %v", forgets, got, want)
+		}
+	}
+	m.forget = true
+	if got := RoundTrip(m); len(got) > 0 {
+		t.Errorf("loaded into itself, %v differ", got)
+	}
+}

@@ -91,25 +91,19 @@ func Cores(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 	}
 	s.Train.Save = max(s.Train.Steps, 1)
 	var one *resumer
-	var played *safetensors.File // what one core comes to in a window
 	for workers := 1; workers <= 3; workers++ {
 		r, err := newResumer(s, seed, workers)
-		if err == nil {
-			r.loop.Pool().Backwards = workers == 3 // whoever is done first must not count
-			err = r.to(ctx, s.Train.Warm.Windows+1)
-		}
-		var learnt []string // tensors that one window's learning leaves otherwise, where what was played is the same
-		if err == nil && one != nil {
-			learnt, err = r.learnt(played)
-		}
-		if err == nil && one == nil {
-			played, err = r.saved()
-		}
-		if err == nil {
-			err = r.to(ctx, s.Train.Warm.Windows+2)
-		}
 		if err != nil {
 			return f, err
+		}
+		r.watched, r.loop.Pool().Backwards = true, workers == 3 // whoever is done first must not count
+		for windows := s.Train.Warm.Windows + 1; windows <= s.Train.Warm.Windows+2; windows++ {
+			if err := r.to(ctx, windows); err != nil {
+				return f, err
+			}
+			if r.stages[len(r.stages)-1].after, err = r.saved(); err != nil {
+				return f, err
+			}
 		}
 		if one == nil {
 			one = r
@@ -123,10 +117,8 @@ func Cores(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 			return f, err
 		}
 		if n := len(odd) + len(lost); n > 0 {
-			next := "what workers share while they play: streams, buffers and scratch of envs that another worker has"
-			if len(learnt) > 0 {
-				f.Module, next = "ppo", "sums over shards: as many parts and the same order, however many cores there are"
-			} else if len(lost) == 0 {
+			module, next := one.culprit(r, &s)
+			if f.Module = module; module == "" {
 				f.Module, next = "logging", "what is summed for the log, and in which order"
 			}
 			what := slices.Compact(append(slices.Clone(lost), odd...))
@@ -140,8 +132,10 @@ func Cores(ctx context.Context, s spec.Spec, seed uint64) (check.Finding, error)
 
 // resumer is a run that can be taken window by window.
 type resumer struct {
-	loop *train.SelfPlay
-	rows []runlog.Row
+	loop    *train.SelfPlay
+	rows    []runlog.Row
+	watched bool     // windows are kept
+	stages  []*stage // windows that were
 }
 
 // saved returns the run as it is now.
@@ -151,19 +145,6 @@ func (r *resumer) saved() (*safetensors.File, error) {
 		return nil, err
 	}
 	return safetensors.Parse(body)
-}
-
-// learnt returns the tensors in which a run is not another one that stands in the same episodes; nil: it stands in others.
-func (r *resumer) learnt(other *safetensors.File) ([]string, error) {
-	f, err := r.saved()
-	if err != nil {
-		return nil, err
-	}
-	lost := Unlike(other, f)
-	if slices.Contains(lost, "envs") {
-		return nil, nil
-	}
-	return lost, nil
 }
 
 // unlike returns which of these numbers another run logs otherwise, and which tensors it ends in that are not the same.
@@ -187,8 +168,10 @@ func newResumer(s spec.Spec, seed uint64, workers int) (*resumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	loop, err := train.NewSelfPlay(s.Train, s.Rewards(), parts)
-	return &resumer{loop: loop}, err
+	r := &resumer{}
+	parts.Watch = r.see
+	r.loop, err = train.NewSelfPlay(s.Train, s.Rewards(), parts)
+	return r, err
 }
 
 // logged returns how many rows were logged so far.
