@@ -70,7 +70,13 @@ func Stop(err error, format string, args ...any) error {
 }
 
 // Build says which program this is.
-func (l *Lab) Build() runlog.Build { return runlog.NewBuild(l.Version, f32.Kernels()) }
+func (l *Lab) Build() runlog.Build {
+	kernels := f32.Kernels()
+	if l.Reg.Device != nil {
+		kernels += " and " + l.Reg.Device.Name()
+	}
+	return runlog.NewBuild(l.Version, kernels)
+}
 
 // commandLine is how the program was called, for pages.
 func (l *Lab) commandLine() string {

@@ -173,6 +173,17 @@ func NewConv(p *nn.Params, name string, in frame.Input) Conv {
 	return c
 }
 
+// Planes returns the 3x3 convolutions over planes, and how many numbers of a row those are; nil: they are
+// others.
+func (c *Conv) Planes() (layers []nn.Conv3x3, flat int) {
+	for _, l := range c.layer {
+		if l, ok := l.(nn.Conv3x3); ok {
+			layers = append(layers, l)
+		}
+	}
+	return layers, c.planes
+}
+
 // SmallestPicture is the least height and width that NewPicture can read.
 const SmallestPicture = 36
 

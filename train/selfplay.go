@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hop-marl/hop/agent/learner"
@@ -33,6 +34,7 @@ type Parts struct {
 	Watch   Watching                              // sees windows before they are learnt from; nil: nobody does
 	Rewards []Rewards                             // [mind] how each mind's rewards are shaped; nil: as the run's
 	Kinds   []string                              // [A] what each agent is as a learner; nil: all are alike
+	Device  bool                                  // a device takes the minds' gradient steps: they wait for it side by side
 }
 
 // Watching sees every window between playing and learning: played ones, and
@@ -355,11 +357,20 @@ func newest(now, before [][]agent.Stat) [][]agent.Stat {
 func (s *SelfPlay) learnFrom(w *learner.Window) ([][]agent.Stat, error) {
 	stats, errs := make([][]agent.Stat, len(s.minds)), make([]error, len(s.minds))
 	s.timed("learn", func() {
-		s.cores.Do(&s.learning, len(stats), func(i int) { // one mind at a time on each core, whose cache holds one
+		learn := func(i int, pool *cores.Pool) {
 			own := *w
-			own.Rewards = s.shaped(i)
+			own.Rewards, own.Cores = s.shaped(i), pool
 			stats[i], errs[i] = s.minds[i].Learn(&own)
-		})
+		}
+		if !s.parts.Device {
+			s.cores.Do(&s.learning, len(stats), func(i int) { learn(i, w.Cores) }) // one mind at a time on each core, whose cache holds one
+			return
+		}
+		var all sync.WaitGroup
+		for i := range stats {
+			all.Go(func() { learn(i, nil) })
+		}
+		all.Wait()
 	})
 	for i, err := range errs {
 		if err != nil {

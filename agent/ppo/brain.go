@@ -23,6 +23,8 @@ type Brain struct {
 
 	cfg     Config
 	trainer *nn.Trainer[*work, sums]
+	held    Held // who takes the gradient steps; nil: the trainer
+	orders  []int32
 	rand    rng.Rand
 
 	// What the window under way comes to.

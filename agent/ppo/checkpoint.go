@@ -14,6 +14,11 @@ func (b *Brain) LoadWeights(f *safetensors.File, prefix string) error {
 
 // Save adds weights, optimiser, stream and counters to f under prefix.
 func (b *Brain) Save(f *safetensors.File, prefix string) error {
+	if b.held != nil {
+		if err := b.held.Fetch(); err != nil {
+			return err
+		}
+	}
 	b.trainer.Save(f, prefix)
 	if err := f.PutBinary(prefix+"stream", &b.rand); err != nil {
 		return err
@@ -37,6 +42,11 @@ func (b *Brain) Save(f *safetensors.File, prefix string) error {
 func (b *Brain) Load(f *safetensors.File, prefix string) error {
 	if err := b.trainer.Load(f, prefix); err != nil {
 		return err
+	}
+	if b.held != nil {
+		if err := b.held.Put(); err != nil {
+			return err
+		}
 	}
 	if err := f.Binary(&b.rand, prefix+"stream"); err != nil {
 		return err

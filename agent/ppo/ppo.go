@@ -67,7 +67,14 @@ func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 	}
 	lr := Anneal(b.cfg.LR, b.cfg.LREnd, u.Share)
 	b.trainer.Rate = nn.Constant(lr)
-	total, err := b.passes(&u, Anneal(b.cfg.Entropy, b.cfg.EntropyEnd, u.Share))
+	bonus := Anneal(b.cfg.Entropy, b.cfg.EntropyEnd, u.Share)
+	var total passStats
+	var err error
+	if b.held != nil {
+		total, err = b.passesElsewhere(lr, bonus)
+	} else {
+		total, err = b.passes(&u, bonus)
+	}
 	if err != nil {
 		return nil, err
 	}

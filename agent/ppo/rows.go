@@ -69,7 +69,11 @@ func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update
 		if u.Search {
 			copy(r.target[i*k:(i+1)*k], ro.TargetAt(step))
 		}
-		ws.Encode(x, ro.ObsAt(slot), goal)
+		if b.held != nil {
+			ws.EncodeWhole(x, ro.ObsAt(slot), goal)
+		} else {
+			ws.Encode(x, ro.ObsAt(slot), goal)
+		}
 	}
 }
 

@@ -102,12 +102,16 @@ type benchTrainCmd struct {
 	Set   []string `help:"Set a field, such as actor.hidden=[128,128]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
 	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`
+	deviceFlag
 	jsonFlag
 }
 
 func (c benchTrainCmd) Run(a *app) error {
 	if c.Steps < 1 {
 		return usage("--steps %d, want at least 1", c.Steps)
+	}
+	if err := c.open(a); err != nil {
+		return err
 	}
 	steps := []string{fmt.Sprintf("train.steps=%d", 2*c.Steps), fmt.Sprintf("train.save=%d", 4*c.Steps)}
 	spec, err := a.reg.Load(c.What, append(steps, c.Set...))

@@ -25,13 +25,17 @@ type trainCmd struct {
 	Out     string       `help:"Folder that runs are put in." default:"runs" type:"path"`
 	Resume  string       `help:"Go on with the runs in this folder; nothing changes in those that are finished." type:"path" placeholder:"RUN"`
 	Workers int          `help:"Cores to use; 0: all. Numbers do not depend on it." default:"0"`
-	Serve   bool         `help:"Show the run in the browser while it trains (hop serve)."`
+	deviceFlag
+	Serve bool `help:"Show the run in the browser while it trains (hop serve)."`
 	jsonFlag
 
 	AcceptBuild bool `help:"With --resume: go on with what another build of hop began."`
 }
 
 func (c trainCmd) Run(a *app, k *kong.Context) error {
+	if err := c.open(a); err != nil {
+		return err
+	}
 	t, err := c.training(a, k)
 	if err != nil {
 		return err
@@ -49,6 +53,19 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 	}
 	a.end.says = out.Sentence()
 	return c.answer(a, out, out.Text(t.Spec.Eval.Episodes))
+}
+
+// deviceFlag is of commands that train networks.
+type deviceFlag struct {
+	Device string `help:"Let a graphics card take the gradient steps: cuda, of the program hop-cuda; empty: the processor does." placeholder:"NAME"`
+}
+
+// open opens the device.
+func (c deviceFlag) open(a *app) error {
+	if err := a.reg.LearnOn(c.Device); err != nil {
+		return usage("--device %s: %w", c.Device, err)
+	}
+	return nil
 }
 
 // spec is what a new training trains.
@@ -91,7 +108,7 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		t, err := a.lab().NewTraining(spec, c.Seeds, c.Out, c.Workers)
 		return t, c.boardless(err)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--json", "--serve", "--notify", "--accept-build", "--accept-older",
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--device", "--json", "--serve", "--notify", "--accept-build", "--accept-older",
 		"--accept-unsealed", "--trust"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {

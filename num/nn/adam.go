@@ -87,6 +87,22 @@ func (o *Adam) moveBlock(i int) {
 // Steps returns how many steps have been taken.
 func (o *Adam) Steps() int { return o.t }
 
+// Moments returns the mean gradients and mean squares, [len(p.W)] each, as views: for who takes
+// the steps elsewhere, and says with Took how many.
+func (o *Adam) Moments() (mean, square []float32) { return o.m, o.v }
+
+// Took notes steps that were taken elsewhere.
+func (o *Adam) Took(steps int) { o.t += steps }
+
+// Eps returns its epsilon.
+func (o *Adam) Eps() float64 { return o.cfg.Eps }
+
+// Corrections returns what the mean gradient and the mean square of step t, counted from 1, are
+// multiplied by, since both started at 0.
+func Corrections(t int) (mean, square float32) {
+	return float32(1 / (1 - math.Pow(beta1, float64(t)))), float32(1 / (1 - math.Pow(beta2, float64(t))))
+}
+
 // Step takes one step at learning rate lr and clears the gradients. First it
 // scales them down to a global norm of at most clip, unless clip is 0. It returns
 // the norm before that. If a gradient is not finite nothing is changed, and the
@@ -99,15 +115,11 @@ func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
 	}
 	norm = math.Sqrt(sum)
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
-		return norm, o.notFinite()
+		return norm, o.NotFinite()
 	}
 	o.t++
-	o.now = adamStep{
-		lr:    float32(lr),
-		c1:    float32(1 / (1 - math.Pow(beta1, float64(o.t)))),
-		c2:    float32(1 / (1 - math.Pow(beta2, float64(o.t)))),
-		scale: 1,
-	}
+	o.now = adamStep{lr: float32(lr), scale: 1}
+	o.now.c1, o.now.c2 = Corrections(o.t)
 	if clip > 0 && norm > clip {
 		o.now.scale = float32(clip / norm)
 	}
@@ -115,7 +127,8 @@ func (o *Adam) Step(lr, clip float64) (norm float64, err error) {
 	return norm, nil
 }
 
-func (o *Adam) notFinite() error {
+// NotFinite names the part whose gradient is not finite.
+func (o *Adam) NotFinite() error {
 	for _, q := range o.p.Parts {
 		if s := f32.SumSquares(o.p.g(q.Span)); math.IsNaN(s) || math.IsInf(s, 0) {
 			return fmt.Errorf("nn: the gradient of %s is not finite; the weights were left as they are", q.Name)

@@ -53,6 +53,9 @@ func (ws *ConvWork) room(x, d, flipped int) {
 // Work allocates scratch for the layer, for any batch.
 func (c Conv3x3) Work() *ConvWork { return NewConvWork(c) }
 
+// Spans returns where its weights and its biases lie.
+func (c Conv3x3) Spans() (w, b Span) { return c.w, c.b }
+
 // Sizes returns how many numbers an image has, and what comes out of it.
 func (c Conv3x3) Sizes() (in, out int) { return c.H * c.W * c.In, c.H * c.W * c.Out }
 

@@ -22,6 +22,9 @@ func (p *Params) Dense(name string, in, out int, act Act, init ...Init) Dense {
 	return Dense{in, out, act, p.Add(name+"/w", start, in, out), p.Add(name+"/b", Zeros, out)}
 }
 
+// Spans returns where its weights and its biases lie.
+func (d Dense) Spans() (w, b Span) { return d.w, d.b }
+
 // Forward writes y[m][Out] from x[m][In].
 func (d Dense) Forward(p *Params, y, x []float32, m int) {
 	y, x = y[:m*d.Out], x[:m*d.In]

@@ -2,11 +2,14 @@ package spec
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hop-marl/hop/agent/imagine"
 	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
@@ -80,6 +83,12 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 			parts.Rewards = append(parts.Rewards, s.LearnsAs(m.Agents()[0]).Rewards())
 		}
 	}
+	if s.reg.Device != nil {
+		parts.Device = true
+		if err := s.move(minds, s.reg.Device); err != nil {
+			return parts, err
+		}
+	}
 	parts.Twins = func() ([]learner.Mind, error) {
 		twins, _, err := s.minds(g, key, saved)
 		return twins, err
@@ -90,6 +99,39 @@ func (s *Spec) Parts(seed uint64, m Machine) (train.Parts, error) {
 		}
 	}
 	return parts, nil
+}
+
+// LearnOn chooses the device that learns; "": the processor.
+func (r *Registry) LearnOn(device string) (err error) {
+	if device == "" {
+		return nil
+	}
+	open, ok := r.Devices[device]
+	switch {
+	case !ok && len(r.Devices) == 0:
+		return fmt.Errorf("this program learns on the processor alone; hop-cuda, a program beside it, also does on graphics cards (docs/cuda.md)")
+	case !ok:
+		return unknown("device", device, slices.Sorted(maps.Keys(r.Devices)))
+	}
+	r.Device, err = open()
+	return err
+}
+
+// move lets a device learn in place of the processor.
+func (s *Spec) move(minds []learner.Mind, d ppo.Device) error {
+	if !s.Plain() || s.Imagine.On {
+		return fmt.Errorf("what learns on %s is PPO and nothing else, and %s is more; without --device the processor learns", d.Name(), s.Title())
+	}
+	for _, m := range minds {
+		moving, ok := learner.As[interface{ Move(ppo.Device) error }](m)
+		if !ok {
+			return fmt.Errorf("%s cannot learn on %s; without --device the processor learns", s.Title(), d.Name())
+		}
+		if err := moving.Move(d); err != nil {
+			return fmt.Errorf("%w; without --device the processor learns", err)
+		}
+	}
+	return nil
 }
 
 // minds makes the spec's minds, and says which is each agent's.

@@ -37,6 +37,10 @@ type Registry struct {
 	Runs *runlog.Reader
 	// Trust says which folders may run what they name; its zero value is the user's.
 	Trust trust.Trust
+	// Devices learn in place of the processor, by the names that --device has for them; each is opened
+	// when it is asked for.
+	Devices map[string]func() (ppo.Device, error)
+	Device  ppo.Device // that was asked for; nil: the processor learns
 	// Game and Mind are what a spec is of that names none; "": the first by name.
 	Game, Mind string
 	// End ends what games have started, such as other processes; nil: nothing is.

@@ -1,0 +1,440 @@
+// The kernels that networks learn by on a graphics card: products of matrices and 3x3
+// convolutions, forward and backward, PPO's loss, and Adam.
+//
+// Networks of one shape are computed side by side: block (x, y, z) works for network z / splits,
+// whose numbers, of every kind, lie in one arena. Offsets into it are the same for all. Nothing
+// is added up in an order that chance decides: a result is the same bytes in every run.
+//
+// Every kernel takes one Call, laid out as in kernels.go.
+
+struct Call {
+	float *const *arena;      // [networks]
+	const int *rows;          // [networks] of the window
+	long long x, y, w, b, dy; // a layer: its input, output, weights and biases, and the gradient of its output
+	long long dx;             // where the gradient of its input goes
+	long long g, gb;          // where those of its weights and biases go, [splits]
+	int in, out;              // numbers, or channels, that it reads and writes
+	int padded;               // numbers from one cell of its input to the next
+	int ldx, ldy;             // numbers from one row of its input, and of its output, to the next
+	int h, wide, taps;        // the cells of a 3x3 convolution and 9; of a dense layer 1, 1 and 1
+	int act, before;          // its activation, and that of its input; 0: none, 1: ReLU, 2: tanh
+	int splits;               // parts that the rows are cut into for gradients
+	int minibatch, epochs, step;
+	long long order, ptr, idx, val; // rows, as lists of nonzeros
+	int flat, channels;       // so many of a row's numbers, of so many channels, go to x, the others to rest
+	int ldrest, tail;         // numbers from one row of rest to the next, and how many it has
+	long long rest;
+	long long action, logp, value, adv, ret, legal, dials, terms; // for the loss; dials: the bonus' weight, then Adam's rates
+	float clip, worth;        // worth: weight of the value's loss
+	int clipValue, blocks;    // blocks: of weights, whose squares are added up
+	long long p, m, v, grad, squares, norms, failed; // for Adam
+	int weights, spans;
+	float eps, most;
+	struct { int at, len, splits, unused; long long part; } span[24];
+};
+
+static_assert(sizeof(Call) == 920, "kernels.go lays it out as well");
+
+typedef const Call C;
+
+__device__ inline float *of(C &c, long long at) { return c.arena[blockIdx.z / c.splits] + at; }
+
+// How many rows network z has in this step, and which is the first of the order.
+__device__ inline int count(C &c, int *lo) {
+	int n = c.rows[blockIdx.z / c.splits];
+	int each = (n + c.minibatch - 1) / c.minibatch;
+	if (n == 0 || c.step >= each * c.epochs) return 0;
+	int at = c.step % each * c.minibatch;
+	*lo = c.step / each * n + at;
+	return min(c.minibatch, n - at);
+}
+
+__device__ inline float active(float x, int act) { return act == 1 ? fmaxf(x, 0) : act == 2 ? tanhf(x) : x; }
+__device__ inline float slope(float y, int act) { return act == 1 ? (y > 0 ? 1.f : 0.f) : act == 2 ? 1 - y * y : 1.f; }
+
+const int D = 16; // numbers of a row that are multiplied at a time
+
+// product computes a tile of BM by BN numbers, each thread TM by 4 of them, over slabs of D. It
+// fetches a slab while it multiplies the one before.
+template <int BM, int BN, class A, class B, class Put> __device__ inline void product(int slabs, A &a, B &b, Put put) {
+	const int TM = BM * BN / 1024;
+	__shared__ float as[D][BM + 4], bs[D][BN + 4];
+	int m = threadIdx.x / (BN / 4) * TM, n = threadIdx.x % (BN / 4) * 4;
+	float sum[TM][4] = {};
+	a.fetch();
+	b.fetch();
+	for (int s = 0; s < slabs; s++) {
+		a.store(as);
+		b.store(bs);
+		__syncthreads();
+		if (s + 1 < slabs) {
+			a.fetch();
+			b.fetch();
+		}
+#pragma unroll
+		for (int k = 0; k < D; k++) {
+			float x[TM], y[4];
+#pragma unroll
+			for (int i = 0; i < TM; i++) x[i] = as[k][m + i];
+#pragma unroll
+			for (int j = 0; j < 4; j++) y[j] = bs[k][n + j];
+#pragma unroll
+			for (int i = 0; i < TM; i++)
+#pragma unroll
+				for (int j = 0; j < 4; j++) sum[i][j] += x[i] * y[j];
+		}
+		__syncthreads();
+	}
+#pragma unroll
+	for (int i = 0; i < TM; i++) put(m + i, n, sum[i]);
+}
+
+// Over divides whole numbers by one of them, of which the result is below 2^20.
+struct Over {
+	int by;
+	float inverse;
+	__device__ Over(int by) : by(by), inverse(1.f / by) {}
+	__device__ int operator()(int a) const {
+		int q = (int)(a * inverse); // which may be off by one
+		q -= q * by > a;
+		return q + (a - q * by >= by);
+	}
+};
+
+// Rows reads rows, or cells of them with their neighbours: tap after tap, D numbers at a time.
+template <int BM> struct Rows {
+	static const int N = BM / 64;
+	const float *x, *at[N];
+	int ld, h, wide, width, padded, c, tap, step, i[N], j[N];
+	bool in[N];
+	float4 v[N];
+
+	// step is 1 for neighbours from the first to the last, -1 for the other way.
+	__device__ Rows(C &c, const float *x, int rows, int ld, int padded, int width, int step)
+		: x(x), ld(ld), h(c.h), wide(c.wide), width(width), padded(padded), c(threadIdx.x % 4 * 4), tap(0), step(step) {
+		Over per(h * wide), line(wide);
+		for (int r = 0; r < N; r++) {
+			int m = blockIdx.x * BM + threadIdx.x / 4 + r * 64, row = per(m), cell = m - row * h * wide;
+			in[r] = row < rows;
+			i[r] = line(cell);
+			j[r] = cell - i[r] * wide;
+			at[r] = x + (long long)row * ld;
+		}
+		if (c.taps == 1) tap = 4;
+	}
+	__device__ void fetch() {
+		int di = (tap / 3 - 1) * step, dj = (tap % 3 - 1) * step;
+#pragma unroll
+		for (int r = 0; r < N; r++) {
+			int y = i[r] + di, x = j[r] + dj;
+			v[r] = make_float4(0, 0, 0, 0);
+			if (in[r] && y >= 0 && y < h && x >= 0 && x < wide && c < width)
+				v[r] = *(const float4 *)(at[r] + (y * wide + x) * padded + c);
+		}
+		c += D;
+		if (c - (int)threadIdx.x % 4 * 4 >= width) c = threadIdx.x % 4 * 4, tap++;
+	}
+	__device__ void store(float s[D][BM + 4]) {
+		int k = threadIdx.x % 4 * 4;
+#pragma unroll
+		for (int r = 0; r < N; r++) {
+			int m = threadIdx.x / 4 + r * 64;
+			s[k][m] = v[r].x, s[k + 1][m] = v[r].y, s[k + 2][m] = v[r].z, s[k + 3][m] = v[r].w;
+		}
+	}
+};
+
+// Weights reads [taps][in][out] tap after tap, D inputs at a time.
+template <int BN> struct Weights {
+	static const int N = D * BN / 256;
+	const float *w;
+	int in, out, c, tap;
+	float v[N];
+
+	__device__ Weights(C &c, const float *w) : w(w), in(c.in), out(c.out), c(0), tap(0) {}
+	__device__ void fetch() {
+#pragma unroll
+		for (int r = 0; r < N; r++) {
+			int k = c + (threadIdx.x + 256 * r) / BN, n = blockIdx.y * BN + threadIdx.x % BN;
+			v[r] = k < in && n < out ? w[((long long)tap * in + k) * out + n] : 0;
+		}
+		c += D;
+		if (c >= in) c = 0, tap++;
+	}
+	__device__ void store(float s[D][BN + 4]) {
+#pragma unroll
+		for (int r = 0; r < N; r++) s[(threadIdx.x + 256 * r) / BN][threadIdx.x % BN] = v[r];
+	}
+};
+
+// Turned reads the same [taps][in][out] as rows of outputs, D outputs at a time.
+template <int BN> struct Turned {
+	static const int N = D * BN / 256;
+	const float *w;
+	int in, out, c, tap;
+	float v[N];
+
+	__device__ Turned(C &c, const float *w) : w(w), in(c.in), out(c.out), c(0), tap(0) {}
+	__device__ void fetch() {
+#pragma unroll
+		for (int r = 0; r < N; r++) {
+			int k = c + threadIdx.x % D, n = blockIdx.y * BN + (threadIdx.x + 256 * r) / D;
+			v[r] = k < out && n < in ? w[((long long)tap * in + n) * out + k] : 0;
+		}
+		c += D;
+		if (c >= out) c = 0, tap++;
+	}
+	__device__ void store(float s[D][BN + 4]) {
+#pragma unroll
+		for (int r = 0; r < N; r++) s[threadIdx.x % D][(threadIdx.x + 256 * r) / D] = v[r];
+	}
+};
+
+// Columns reads numbers of many cells, those from at on, D cells at a time: of its input by
+// neighbours, where there are taps, or of its output.
+template <int BM> struct Columns {
+	static const int N = D * BM / 256, K = 256 / BM;
+	const float *x;
+	int ld, h, wide, padded, k, to, di, dj, n;
+	Over per, line;
+	float v[N];
+
+	__device__ Columns(C &c, const float *x, int ld, int padded, int at, int width, int taps, int from, int to)
+		: x(x), ld(ld), h(c.h), wide(c.wide), padded(padded), k(from + threadIdx.x / BM), to(to), di(0), dj(0), n(at + threadIdx.x % BM),
+		  per(c.h * c.wide), line(c.wide) {
+		int tap = n / width;
+		if (tap >= taps) n = -1;
+		else n -= tap * width;
+		if (taps == 9) di = tap / 3 - 1, dj = tap % 3 - 1;
+	}
+	__device__ void fetch() {
+#pragma unroll
+		for (int r = 0; r < N; r++) {
+			int at = k + r * K, row = per(at), cell = at - row * h * wide, i = line(cell), j = cell - i * wide + dj;
+			i += di;
+			v[r] = n >= 0 && at < to && i >= 0 && i < h && j >= 0 && j < wide ? x[(long long)row * ld + (i * wide + j) * padded + n] : 0;
+		}
+		k += D;
+	}
+	__device__ void store(float s[D][BM + 4]) {
+#pragma unroll
+		for (int r = 0; r < N; r++) s[threadIdx.x / BM + r * K][threadIdx.x % BM] = v[r];
+	}
+};
+
+// Spread brings the picked rows from their lists of nonzeros to where the first layer reads them.
+// A block spreads eight rows, a warp each.
+extern "C" __global__ void spread(C c) {
+	int lo, n = count(c, &lo), lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32;
+	bool in = row < n;
+	float *x = of(c, c.x) + (long long)row * c.ldx, *rest = of(c, c.rest) + (long long)row * c.ldrest;
+	if (in) {
+		for (int i = lane; i < c.ldx; i += 32) x[i] = 0;
+		for (int i = lane; i < c.tail; i += 32) rest[i] = 0;
+	}
+	__syncthreads();
+	if (!in) return;
+	int from = ((const int *)of(c, c.order))[lo + row];
+	const int *ptr = (const int *)of(c, c.ptr), *idx = (const int *)of(c, c.idx);
+	const float *val = of(c, c.val);
+	for (int k = ptr[from]; k < ptr[from + 1]; k += 32) {
+		bool has = k + lane < ptr[from + 1];
+		int at = has ? idx[k + lane] : 0;
+		float v = has ? val[k + lane] : 0, *to = at < c.flat ? x + at / c.channels * c.padded + at % c.channels : rest + at - c.flat;
+		for (int turn = 0; turn < 32; turn++) { // a column may come twice
+			if (has && turn == lane) *to += v;
+			__syncwarp();
+		}
+	}
+}
+
+template <int BM, int BN> __device__ inline void forward(C &c) {
+	int lo, rows = count(c, &lo), cells = c.h * c.wide;
+	if (blockIdx.x * BM >= rows * cells) return;
+	Rows<BM> a(c, of(c, c.x), rows, c.ldx, c.padded, c.in, 1);
+	Weights<BN> b(c, of(c, c.w));
+	const float *bias = of(c, c.b);
+	float *y = of(c, c.y);
+	Over per(cells);
+	product<BM, BN>(c.taps * ((c.in + D - 1) / D), a, b, [&](int i, int j, const float *v) {
+		int m = blockIdx.x * BM + i, row = per(m), n = blockIdx.y * BN + j;
+		if (row >= rows) return;
+		float *to = y + (long long)row * c.ldy + (m - row * cells) * c.out;
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+			if (n + k < c.out) to[n + k] = active(v[k] + bias[n + k], c.act);
+	});
+}
+
+// Backward computes the gradient of the input, before its activation.
+template <int BM, int BN> __device__ inline void backward(C &c) {
+	int lo, rows = count(c, &lo), cells = c.h * c.wide;
+	if (blockIdx.x * BM >= rows * cells) return;
+	Rows<BM> a(c, of(c, c.dy), rows, c.ldy, c.out, c.out, -1);
+	Turned<BN> b(c, of(c, c.w));
+	const float *x = of(c, c.x);
+	float *dx = of(c, c.dx);
+	Over per(cells);
+	product<BM, BN>(c.taps * ((c.out + D - 1) / D), a, b, [&](int i, int j, const float *v) {
+		int m = blockIdx.x * BM + i, row = per(m), n = blockIdx.y * BN + j;
+		if (row >= rows) return;
+		long long to = (long long)row * c.ldx + (m - row * cells) * c.padded;
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+			if (n + k < c.in) dx[to + n + k] = v[k] * slope(x[to + n + k], c.before);
+	});
+}
+
+// Gradient computes those of the weights and biases, a part of the rows each.
+template <int BM, int BN> __device__ inline void gradient(C &c) {
+	int lo, rows = count(c, &lo), cells = c.h * c.wide, part = blockIdx.z % c.splits;
+	int each = (c.minibatch + c.splits - 1) / c.splits, from = min(part * each, rows), to = min(from + each, rows);
+	if (rows == 0) return;
+	const float *dy = of(c, c.dy);
+	Columns<BM> a(c, of(c, c.x), c.ldx, c.padded, blockIdx.x * BM, c.in, c.taps, from * cells, to * cells);
+	Columns<BN> b(c, dy, c.ldy, c.out, blockIdx.y * BN, c.out, 1, from * cells, to * cells);
+	int width = c.taps * c.in, out = c.out;
+	float *g = of(c, c.g) + (long long)part * width * out;
+	product<BM, BN>(((to - from) * cells + D - 1) / D, a, b, [&](int i, int j, const float *v) {
+		int m = blockIdx.x * BM + i, n = blockIdx.y * BN + j;
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+			if (m < width && n + k < out) g[(long long)m * out + n + k] = v[k];
+	});
+	if (blockIdx.x > 0) return;
+	__shared__ float sums[256];
+	int n = blockIdx.y * BN + threadIdx.x % BN;
+	float sum = 0;
+	Over per(cells);
+	for (int k = from * cells + threadIdx.x / BN; k < to * cells; k += 256 / BN) {
+		int row = per(k);
+		if (n < out) sum += dy[(long long)row * c.ldy + (k - row * cells) * out + n];
+	}
+	sums[threadIdx.x] = sum;
+	__syncthreads();
+	if (threadIdx.x >= BN || n >= out) return;
+	for (int i = 1; i < 256 / BN; i++) sum += sums[i * BN + threadIdx.x];
+	of(c, c.gb)[(long long)part * out + n] = sum;
+}
+
+#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+KERNEL forward64(C c) { forward<64, 64>(c); }
+KERNEL forward32(C c) { forward<128, 32>(c); }
+KERNEL backward64(C c) { backward<64, 64>(c); }
+KERNEL backward32(C c) { backward<128, 32>(c); }
+KERNEL gradient64(C c) { gradient<64, 64>(c); }
+KERNEL gradient32(C c) { gradient<128, 32>(c); }
+
+const float never = -1e30f;
+
+// Loss writes the gradients of PPO's loss by the outputs (y: logits, then the value) of a row a
+// thread, and the sums of its terms, a block's after the other, to terms.
+extern "C" __global__ void loss(C c) {
+	int lo, n = count(c, &lo), row = blockIdx.x * 256 + threadIdx.x, k = c.out - 1;
+	double term[6] = {0, 0, 0, 0, 0, 0};
+	if (row < n) {
+		int from = ((const int *)of(c, c.order))[lo + row], action = ((const int *)of(c, c.action))[from];
+		const float *y = of(c, c.y) + (long long)row * c.ldy;
+		const unsigned char *legal = (const unsigned char *)of(c, c.legal) + (long long)from * k;
+		float *dy = of(c, c.dy) + (long long)row * c.ldy, top = never, sum = 0, unit = 1.f / n;
+		for (int a = 0; a < k; a++)
+			if (legal[a]) top = fmaxf(top, y[a]);
+		for (int a = 0; a < k; a++)
+			if (legal[a]) sum += expf(y[a] - top);
+		float all = top + logf(sum), h = 0, adv = of(c, c.adv)[from];
+		for (int a = 0; a < k; a++)
+			if (legal[a]) h -= expf(y[a] - all) * (y[a] - all);
+		float logratio = y[action] - all - of(c, c.logp)[from], ratio = expf(logratio);
+		float held = fminf(fmaxf(ratio, 1 - c.clip), 1 + c.clip), policy = -ratio * adv, dlogp = policy;
+		if (-held * adv > policy) policy = -held * adv, dlogp = 0;
+		dlogp *= unit;
+		float bonus = -of(c, c.dials)[0] * unit;
+		for (int a = 0; a < k; a++) {
+			float lp = y[a] - all;
+			dy[a] = (legal[a] ? -expf(lp) * (dlogp + bonus * h + bonus * lp) : 0) + (a == action ? dlogp : 0);
+		}
+		float v = y[k], ret = of(c, c.ret)[from], old = of(c, c.value)[from], e = v - ret, dv = e, cost = e * e;
+		float kept = fminf(fmaxf(v - old, -c.clip), c.clip);
+		if (c.clipValue && kept != v - old) {
+			float other = old + kept - ret;
+			if (other * other > cost) cost = other * other, dv = 0;
+		}
+		dy[k] = c.worth * unit * dv;
+		term[0] = policy, term[1] = cost / 2, term[2] = h, term[3] = ratio - 1 - logratio, term[4] = held != ratio, term[5] = 1;
+	}
+	__shared__ double sums[256];
+	for (int i = 0; i < 6; i++) {
+		sums[threadIdx.x] = term[i];
+		__syncthreads();
+		for (int d = 128; d > 0; d /= 2) {
+			if (threadIdx.x < d) sums[threadIdx.x] += sums[threadIdx.x + d];
+			__syncthreads();
+		}
+		if (threadIdx.x == 0) ((double *)of(c, c.terms))[((long long)c.step * gridDim.x + blockIdx.x) * 6 + i] = sums[0];
+		__syncthreads();
+	}
+}
+
+const int span = 2048; // weights of a block
+
+// Fold adds up the parts of the gradient, and its squares, a block's after the other.
+extern "C" __global__ void fold(C c) {
+	int lo, n = count(c, &lo);
+	if (n == 0 || *(const int *)of(c, c.failed)) return;
+	float *grad = of(c, c.grad);
+	double square = 0;
+	for (int i = blockIdx.x * span + threadIdx.x; i < min((int)(blockIdx.x + 1) * span, c.weights); i += 256) {
+		float sum = 0;
+		for (int s = 0; s < c.spans; s++) {
+			int at = i - c.span[s].at, len = c.span[s].len;
+			if (at < 0 || at >= len) continue;
+			const float *part = of(c, c.span[s].part) + at;
+			for (int j = 0; j < c.span[s].splits; j++) sum += part[(long long)j * len];
+			break;
+		}
+		grad[i] = sum;
+		square += (double)sum * sum;
+	}
+	__shared__ double sums[256];
+	sums[threadIdx.x] = square;
+	__syncthreads();
+	for (int d = 128; d > 0; d /= 2) {
+		if (threadIdx.x < d) sums[threadIdx.x] += sums[threadIdx.x + d];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0) ((double *)of(c, c.squares))[blockIdx.x] = sums[0];
+}
+
+// Adam takes its step with a gradient of at most a norm, unless the gradient is not finite: then
+// no weight moves any more, and the step is noted.
+extern "C" __global__ void adam(C c) {
+	int lo, n = count(c, &lo);
+	if (n == 0) return;
+	int *failed = (int *)of(c, c.failed);
+	if (failed[0] && failed[0] != c.step + 1) return;
+	__shared__ double sums[256];
+	double sum = 0;
+	for (int i = threadIdx.x; i < c.blocks; i += 256) sum += ((const double *)of(c, c.squares))[i];
+	sums[threadIdx.x] = sum;
+	__syncthreads();
+	for (int d = 128; d > 0; d /= 2) {
+		if (threadIdx.x < d) sums[threadIdx.x] += sums[threadIdx.x + d];
+		__syncthreads();
+	}
+	double norm = sqrt(sums[0]);
+	if (blockIdx.x == 0 && threadIdx.x == 0) ((double *)of(c, c.norms))[c.step] = norm;
+	if (!(norm < 1e300)) {
+		if (threadIdx.x == 0) failed[0] = c.step + 1; // whichever block is first: they all say the same
+		return;
+	}
+	float scale = c.most > 0 && norm > c.most ? (float)(c.most / norm) : 1;
+	const float *rate = of(c, c.dials) + 1 + 2 * c.step, *grad = of(c, c.grad);
+	float *p = of(c, c.p), *m = of(c, c.m), *v = of(c, c.v), lrc1 = rate[0], c2 = rate[1];
+	const float b1 = 0.9f, b1c = (float)(1 - (double)b1), b2 = 0.999f, b2c = (float)(1 - (double)b2);
+	for (int i = blockIdx.x * span + threadIdx.x; i < min((int)(blockIdx.x + 1) * span, c.weights); i += 256) {
+		float g = grad[i] * scale;
+		m[i] = b1 * m[i] + b1c * g;
+		v[i] = b2 * v[i] + b2c * g * g;
+		p[i] -= lrc1 * m[i] / (sqrtf(c2 * v[i]) + c.eps);
+	}
+}
