@@ -67,6 +67,7 @@ type ImaginationMaker func(played batch.Shape, minds []learner.Mind, workers int
 type abilities struct {
 	learner.Mind
 	saver     learner.Saver
+	expecting learner.Expecting
 	counting  learner.Counting
 	snapshots learner.Snapshots
 	ruled     learner.Ruled
@@ -79,6 +80,7 @@ type abilities struct {
 func abilitiesOf(m learner.Mind) abilities {
 	l := abilities{Mind: m}
 	l.saver, _ = learner.As[learner.Saver](m)
+	l.expecting, _ = learner.As[learner.Expecting](m)
 	l.counting, _ = learner.As[learner.Counting](m)
 	l.snapshots, _ = learner.As[learner.Snapshots](m)
 	l.ruled, _ = learner.As[learner.Ruled](m)
@@ -365,6 +367,9 @@ func (s *SelfPlay) learnFrom(w *learner.Window) ([][]agent.Stat, error) {
 		if !s.parts.Device {
 			s.cores.Do(&s.learning, len(stats), func(i int) { learn(i, w.Cores) }) // one mind at a time on each core, whose cache holds one
 			return
+		}
+		for _, m := range s.minds {
+			m.expecting.Expect()
 		}
 		var all sync.WaitGroup
 		for i := range stats {

@@ -20,6 +20,8 @@ type Device interface {
 // Held is a network on a device. The weights here follow after every lesson, Adam's moments when
 // they are fetched.
 type Held interface {
+	// Expect says whether a lesson is being gathered, which others then wait for a moment.
+	Expect(lesson bool)
 	// Learn goes over a window's rows, and returns when it has; many may wait at a time.
 	Learn(Lesson) (Learnt, error)
 	// Fetch brings Adam's moments here.
@@ -59,6 +61,14 @@ func (b *Brain) Move(d Device) error {
 		return fmt.Errorf("this network cannot learn on %s: %w", d.Name(), err)
 	}
 	return nil
+}
+
+// Expect says that a window is coming, before Learn is called: others on the same device wait for it
+// then, to learn beside it.
+func (b *Brain) Expect() {
+	if b.held != nil {
+		b.held.Expect(true)
+	}
 }
 
 // passesElsewhere is passes on a device.

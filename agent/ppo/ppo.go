@@ -49,6 +49,9 @@ func (b *Brain) Learn(w *learner.Window) ([]agent.Stat, error) { return b.Update
 // ppo/value_loss_imagined of the others.
 func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 	b.check(&u)
+	if b.held != nil {
+		defer b.held.Expect(false)
+	}
 	b.trainer.Share(u.Cores)
 	b.rows.clear()
 	b.x.Reset(b.Model.Cols())

@@ -102,6 +102,7 @@ type benchTrainCmd struct {
 	Set   []string `help:"Set a field, such as actor.hidden=[128,128]; repeatable." sep:"none" placeholder:"PATH=VALUE"`
 	CPU   int      `name:"cpu" help:"Cores to use." default:"1"`
 	Steps int      `help:"Env steps to measure over, after as many to warm up." default:"100000"`
+	Seeds int      `help:"Seeds to train side by side over the cores; rates are of all together." default:"1"`
 	deviceFlag
 	jsonFlag
 }
@@ -122,7 +123,7 @@ func (c benchTrainCmd) Run(a *app) error {
 		return usage("--steps %d, want at least %d: a window of %s has so many, %d envs (train.envs) of %d steps (train.window)",
 			c.Steps, one, spec.Name, spec.Train.Envs, spec.Train.Window)
 	}
-	out, err := bench.Train(a.ctx, spec, c.CPU, c.Steps)
+	out, err := bench.Train(a.ctx, spec, c.CPU, c.Steps, c.Seeds)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type Card struct {
 	mu     sync.Mutex
 	some   *sync.Cond // of queue
 	queue  []*order
+	coming map[*held]int // lessons that are being gathered, by when they were announced
+	begun  int           // announcements
 	shapes map[string]*shape
 }
 
@@ -33,6 +35,7 @@ type Card struct {
 type order struct {
 	of   *shape // of a lesson, which others of that shape may join; nil: something else
 	by   *memory
+	from *held
 	do   func(d *device) error // something else
 	done chan error
 }
@@ -50,7 +53,7 @@ const most = 1024
 
 // Open opens the first card that the driver's library knows.
 func Open(library string) (*Card, error) {
-	c := &Card{shapes: map[string]*shape{}}
+	c := &Card{shapes: map[string]*shape{}, coming: map[*held]int{}}
 	c.some = sync.NewCond(&c.mu)
 	opened := make(chan error)
 	go func() {
@@ -123,6 +126,9 @@ func (c *Card) next() (orders []*order) {
 		c.some.Wait()
 	}
 	first := c.queue[0]
+	for upto := c.begun; c.expects(first.of, upto); {
+		c.some.Wait()
+	}
 	rest := c.queue[:0]
 	for i, o := range c.queue {
 		if i == 0 || first.of != nil && o.of == first.of && len(orders) < most {
@@ -135,6 +141,16 @@ func (c *Card) next() (orders []*order) {
 	return orders
 }
 
+// expects reports whether lessons of a shape are on their way that were announced by then.
+func (c *Card) expects(s *shape, upto int) bool {
+	for h, at := range c.coming {
+		if h.shape == s && at <= upto {
+			return true
+		}
+	}
+	return false
+}
+
 // ask has something done, and waits for it.
 func (c *Card) ask(o *order) error {
 	o.done = make(chan error, 1)
@@ -145,6 +161,7 @@ func (c *Card) ask(o *order) error {
 func (c *Card) send(o *order) {
 	c.mu.Lock()
 	c.queue = append(c.queue, o)
+	delete(c.coming, o.from)
 	c.mu.Unlock()
 	c.some.Signal()
 }

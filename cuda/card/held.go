@@ -28,6 +28,20 @@ func of[T int32 | float32 | float64](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(one)))
 }
 
+// Expect says whether a lesson is being gathered.
+func (h *held) Expect(lesson bool) {
+	c := h.card
+	c.mu.Lock()
+	if lesson {
+		c.begun++
+		c.coming[h] = c.begun
+	} else {
+		delete(c.coming, h)
+	}
+	c.mu.Unlock()
+	c.some.Signal()
+}
+
 // Learn goes over a window's rows on the card, beside the lessons of others.
 func (h *held) Learn(l ppo.Lesson) (ppo.Learnt, error) {
 	s, m := h.shape, h.memory
@@ -36,7 +50,7 @@ func (h *held) Learn(l ppo.Lesson) (ppo.Learnt, error) {
 	}
 	defer s.mu.RUnlock()
 	h.pack(&l)
-	if err := h.card.ask(&order{of: s, by: m}); err != nil {
+	if err := h.card.ask(&order{of: s, by: m, from: h}); err != nil {
 		return ppo.Learnt{}, err
 	}
 	out := h.read()
@@ -57,6 +71,7 @@ func (h *held) room(rows, entries int) error {
 			return nil
 		}
 		s.mu.RUnlock()
+		h.Expect(false) // what others have packed is not to wait for this one, which waits for them
 		s.mu.Lock()
 		err := h.card.ask(&order{do: func(d *device) error { return s.grow(d, rows, entries) }})
 		s.mu.Unlock()

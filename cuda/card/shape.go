@@ -39,6 +39,7 @@ type shape struct {
 	results  part
 	all      int
 	launches []launch
+	graphs   map[[2]int]driver.Graph // of so many networks and steps
 }
 
 // layer is where a layer's numbers lie.
@@ -73,7 +74,7 @@ type memory struct {
 func (m *memory) at(place int64) driver.Address { return m.arena + driver.Address(4*place) }
 
 func newShape(k kind) *shape {
-	s := &shape{kind: k}
+	s := &shape{kind: k, graphs: map[[2]int]driver.Graph{}}
 	s.place()
 	return s
 }
@@ -84,8 +85,10 @@ func up(n int) int { return (n + 3) &^ 3 }
 // parts returns into how many parts of so many numbers n is cut.
 func parts(n, of int) int { return (n + of - 1) / of }
 
-// busy is how many blocks keep a large card busy.
-const busy = 264
+const (
+	busy       = 264 // blocks that keep a large card busy
+	mostSplits = 64  // parts of a gradient, which are added up one after the other
+)
 
 // place lays an arena out for the room that there is.
 func (s *shape) place() {
@@ -143,7 +146,7 @@ func (s *shape) placeLayers(take func(n int) int64) {
 			taps = 9
 		}
 		tiles := parts(taps*l.In, 64) * parts(l.Out, 64)
-		q.splits = max(1, min(parts(busy, tiles), parts(mb*l.H*l.W, 64), mb))
+		q.splits = max(1, min(parts(busy, tiles), parts(mb*l.H*l.W, 64), mb, mostSplits))
 		q.y, q.dy = take(mb*q.ldy), take(mb*q.ldy)
 		q.g, q.gb = take(q.splits*l.Weights.Len), take(q.splits*l.Bias.Len)
 		x, ld = q.y, q.ldy
@@ -162,10 +165,13 @@ func (s *shape) step() (list []launch) {
 		list = append(list, launch{kernel, x, y, splits, c})
 	}
 	product := func(kernel string, m, n, splits int, c kernels.Call) {
-		if n >= 64 {
+		switch {
+		case n >= 64:
 			add(kernel+"64", parts(m, 64), parts(n, 64), splits, c)
-		} else {
+		case kernel == "gradient":
 			add(kernel+"32", parts(m, 128), parts(n, 32), splits, c)
+		default:
+			add(kernel+"32", parts(m, 256), parts(n, 32), splits, c)
 		}
 	}
 	first, last := &s.layers[0], &s.layers[len(s.layers)-1]
@@ -192,7 +198,7 @@ func (s *shape) step() (list []launch) {
 		if i > 0 {
 			product("backward", mb*l.H*l.W, l.In, 1, c)
 		}
-		product("gradient", int(c.Taps)*l.In, l.Out, l.splits, c)
+		product("gradient", int(c.Taps)*up(l.In), l.Out, l.splits, c)
 	}
 	add("fold", int(s.call.Blocks), 1, 1, s.call)
 	add("adam", int(s.call.Blocks), 1, 1, s.call)
@@ -245,6 +251,9 @@ func (s *shape) grow(d *device, rows, entries int) error {
 	}
 	s.rows, s.entries = more(rows, s.rows), more(entries, s.entries)
 	s.place()
+	if err := s.forget(d); err != nil {
+		return err
+	}
 	for _, m := range s.members {
 		if err := s.reserve(d, m, s.fixed); err != nil {
 			return err
@@ -302,14 +311,12 @@ func (s *shape) learn(d *device, orders []*order) error {
 	if err := d.Upload(d.slots, d.host); err != nil {
 		return err
 	}
-	for step := range steps {
-		for i := range s.launches {
-			l := &s.launches[i]
-			l.call.Step, l.call.Arena, l.call.Rows = int32(step), d.slots, d.slots+8*most
-			if err := d.Launch(d.kernel[l.kernel], [3]int{l.x, l.y, l.z * len(orders)}, unsafe.Pointer(&l.call)); err != nil {
-				return err
-			}
-		}
+	g, err := s.graph(d, len(orders), steps)
+	if err != nil {
+		return err
+	}
+	if err := d.Run(g); err != nil {
+		return err
 	}
 	for _, o := range orders {
 		m := o.by
@@ -321,4 +328,47 @@ func (s *shape) learn(d *device, orders []*order) error {
 		}
 	}
 	return d.Wait()
+}
+
+// mostGraphs is how many graphs are kept.
+const mostGraphs = 100
+
+// graph returns what so many networks launch for so many steps.
+func (s *shape) graph(d *device, networks, steps int) (driver.Graph, error) {
+	key := [2]int{networks, steps}
+	if g, ok := s.graphs[key]; ok {
+		return g, nil
+	}
+	if len(s.graphs) >= mostGraphs {
+		if err := s.forget(d); err != nil {
+			return 0, err
+		}
+	}
+	g, err := d.Record(func() error {
+		for step := range steps {
+			for i := range s.launches {
+				l := &s.launches[i]
+				l.call.Step, l.call.Arena, l.call.Rows = int32(step), d.slots, d.slots+8*most
+				if err := d.Launch(d.kernel[l.kernel], [3]int{l.x, l.y, l.z * networks}, unsafe.Pointer(&l.call)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.graphs[key] = g
+	}
+	return g, err
+}
+
+// forget gives the graphs' memory back.
+func (s *shape) forget(d *device) error {
+	for _, g := range s.graphs {
+		if err := d.Forget(g); err != nil {
+			return err
+		}
+	}
+	clear(s.graphs)
+	return nil
 }

@@ -21,6 +21,9 @@ type Address uint64
 // Kernel is a function that runs on the card.
 type Kernel uintptr
 
+// Graph is launches that were recorded, one after the other.
+type Graph uintptr
+
 // Card is an open card.
 type Card struct {
 	Name   string
@@ -35,7 +38,8 @@ var functions = []string{
 	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
 	"cuStreamSynchronize", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc",
 	"cuMemFreeHost", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD32Async",
-	"cuLaunchKernel", "cuGetErrorString",
+	"cuLaunchKernel", "cuGetErrorString", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
+	"cuGraphLaunch", "cuGraphDestroy", "cuGraphExecDestroy",
 }
 
 // Open opens the first card that a library knows, with a program in PTX.
@@ -163,3 +167,28 @@ func (c *Card) Launch(k Kernel, grid [3]int, call unsafe.Pointer) error {
 	return c.do("cuLaunchKernel", uintptr(k), uintptr(grid[0]), uintptr(grid[1]), uintptr(grid[2]), 256, 1, 1, 0, c.stream,
 		uintptr(unsafe.Pointer(&c.args[0])), 0)
 }
+
+// Record returns what launch launches, which is not run: as a graph it takes less each time.
+func (c *Card) Record(launch func() error) (g Graph, err error) {
+	if err := c.do("cuStreamBeginCapture_v2", c.stream, 1); err != nil {
+		return 0, err
+	}
+	err = launch()
+	var recorded uintptr
+	if end := c.do("cuStreamEndCapture", c.stream, ptr(&recorded)); err == nil {
+		err = end
+	}
+	if err == nil {
+		err = c.do("cuGraphInstantiateWithFlags", ptr(&g), recorded, 0)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return g, c.do("cuGraphDestroy", recorded)
+}
+
+// Run enqueues a graph.
+func (c *Card) Run(g Graph) error { return c.do("cuGraphLaunch", uintptr(g), c.stream) }
+
+// Forget gives a graph's memory back.
+func (c *Card) Forget(g Graph) error { return c.do("cuGraphExecDestroy", uintptr(g)) }

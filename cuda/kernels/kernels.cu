@@ -52,13 +52,17 @@ __device__ inline int count(C &c, int *lo) {
 __device__ inline float active(float x, int act) { return act == 1 ? fmaxf(x, 0) : act == 2 ? tanhf(x) : x; }
 __device__ inline float slope(float y, int act) { return act == 1 ? (y > 0 ? 1.f : 0.f) : act == 2 ? 1 - y * y : 1.f; }
 
-const int D = 16; // numbers of a row that are multiplied at a time
+const int D = 32; // numbers of a row that are multiplied at a time
+
+__device__ inline void add(float *sum, float x, const float4 &y) {
+	sum[0] += x * y.x, sum[1] += x * y.y, sum[2] += x * y.z, sum[3] += x * y.w;
+}
 
 // product computes a tile of BM by BN numbers, each thread TM by 4 of them, over slabs of D. It
 // fetches a slab while it multiplies the one before.
 template <int BM, int BN, class A, class B, class Put> __device__ inline void product(int slabs, A &a, B &b, Put put) {
 	const int TM = BM * BN / 1024;
-	__shared__ float as[D][BM + 4], bs[D][BN + 4];
+	__shared__ __align__(16) float as[D][BM + 4], bs[D][BN + 4];
 	int m = threadIdx.x / (BN / 4) * TM, n = threadIdx.x % (BN / 4) * 4;
 	float sum[TM][4] = {};
 	a.fetch();
@@ -71,23 +75,28 @@ template <int BM, int BN, class A, class B, class Put> __device__ inline void pr
 			a.fetch();
 			b.fetch();
 		}
-#pragma unroll
+#pragma unroll 8
 		for (int k = 0; k < D; k++) {
-			float x[TM], y[4];
+			float4 y = *(const float4 *)&bs[k][n];
 #pragma unroll
-			for (int i = 0; i < TM; i++) x[i] = as[k][m + i];
-#pragma unroll
-			for (int j = 0; j < 4; j++) y[j] = bs[k][n + j];
-#pragma unroll
-			for (int i = 0; i < TM; i++)
-#pragma unroll
-				for (int j = 0; j < 4; j++) sum[i][j] += x[i] * y[j];
+			for (int i = 0; i < TM; i += 4) {
+				float4 x = *(const float4 *)&as[k][m + i];
+				add(sum[i], x.x, y), add(sum[i + 1], x.y, y), add(sum[i + 2], x.z, y), add(sum[i + 3], x.w, y);
+			}
 		}
 		__syncthreads();
 	}
 #pragma unroll
 	for (int i = 0; i < TM; i++) put(m + i, n, sum[i]);
 }
+
+// four reads numbers one after the other, of which so many are there.
+__device__ inline float4 four(const float *x, int there, bool aligned) {
+	if (there >= 4 && aligned) return *(const float4 *)x;
+	return make_float4(there > 0 ? x[0] : 0, there > 1 ? x[1] : 0, there > 2 ? x[2] : 0, there > 3 ? x[3] : 0);
+}
+
+__device__ inline int up(int n) { return (n + 3) / 4 * 4; }
 
 // Over divides whole numbers by one of them, of which the result is below 2^20.
 struct Over {
@@ -101,107 +110,135 @@ struct Over {
 	}
 };
 
-// Rows reads rows, or cells of them with their neighbours: tap after tap, D numbers at a time.
+// Tap is where in the inputs of a convolution four numbers are that are multiplied together:
+// neighbour after neighbour, each of so many numbers; of a dense layer there is one.
+struct Tap {
+	int at, n, width;
+
+	__device__ Tap(int from, int width) : at(from), n(0), width(width) { settle(); }
+	__device__ void settle() {
+		while (at >= width) at -= width, n++;
+	}
+	__device__ void next() {
+		at += D;
+		settle();
+	}
+};
+
+// Rows reads rows, or cells of them with their neighbours, D numbers at a time: eight threads a row.
 template <int BM> struct Rows {
-	static const int N = BM / 64;
-	const float *x, *at[N];
-	int ld, h, wide, width, padded, c, tap, step, i[N], j[N];
-	bool in[N];
+	static const int N = BM / 32;
+	const float *x;
+	int h, wide, padded, width, taps, step, from[N], i[N], j[N];
+	Tap tap;
 	float4 v[N];
 
 	// step is 1 for neighbours from the first to the last, -1 for the other way.
 	__device__ Rows(C &c, const float *x, int rows, int ld, int padded, int width, int step)
-		: x(x), ld(ld), h(c.h), wide(c.wide), width(width), padded(padded), c(threadIdx.x % 4 * 4), tap(0), step(step) {
+		: x(x), h(c.h), wide(c.wide), padded(padded), width(width), taps(c.taps), step(step), tap(threadIdx.x % 8 * 4, up(width)) {
 		Over per(h * wide), line(wide);
+#pragma unroll
 		for (int r = 0; r < N; r++) {
-			int m = blockIdx.x * BM + threadIdx.x / 4 + r * 64, row = per(m), cell = m - row * h * wide;
-			in[r] = row < rows;
-			i[r] = line(cell);
-			j[r] = cell - i[r] * wide;
-			at[r] = x + (long long)row * ld;
+			int m = blockIdx.x * BM + threadIdx.x / 8 + r * 32, row = per(m), cell = m - row * h * wide;
+			i[r] = row < rows ? line(cell) : -9;
+			j[r] = cell - line(cell) * wide;
+			from[r] = row * ld + cell * padded;
 		}
-		if (c.taps == 1) tap = 4;
 	}
 	__device__ void fetch() {
-		int di = (tap / 3 - 1) * step, dj = (tap % 3 - 1) * step;
+		int di = 0, dj = 0;
+		if (taps == 9) di = (tap.n / 3 - 1) * step, dj = (tap.n % 3 - 1) * step;
+		bool some = tap.n < taps;
 #pragma unroll
 		for (int r = 0; r < N; r++) {
-			int y = i[r] + di, x = j[r] + dj;
+			int y = i[r] + di, z = j[r] + dj;
 			v[r] = make_float4(0, 0, 0, 0);
-			if (in[r] && y >= 0 && y < h && x >= 0 && x < wide && c < width)
-				v[r] = *(const float4 *)(at[r] + (y * wide + x) * padded + c);
+			if (some && y >= 0 && y < h && z >= 0 && z < wide) v[r] = *(const float4 *)(x + from[r] + (di * wide + dj) * padded + tap.at);
 		}
-		c += D;
-		if (c - (int)threadIdx.x % 4 * 4 >= width) c = threadIdx.x % 4 * 4, tap++;
+		tap.next();
 	}
 	__device__ void store(float s[D][BM + 4]) {
-		int k = threadIdx.x % 4 * 4;
+		int k = threadIdx.x % 8 * 4;
 #pragma unroll
 		for (int r = 0; r < N; r++) {
-			int m = threadIdx.x / 4 + r * 64;
+			int m = threadIdx.x / 8 + r * 32;
 			s[k][m] = v[r].x, s[k + 1][m] = v[r].y, s[k + 2][m] = v[r].z, s[k + 3][m] = v[r].w;
 		}
 	}
 };
 
-// Weights reads [taps][in][out] tap after tap, D inputs at a time.
+// Weights reads [taps][in][out], D inputs at a time: BN / 4 threads an input.
 template <int BN> struct Weights {
-	static const int N = D * BN / 256;
+	static const int K = 1024 / BN, N = D / K; // inputs at a time
 	const float *w;
-	int in, out, c, tap;
-	float v[N];
+	int in, out, taps, n;
+	bool aligned;
+	Tap tap;
+	float4 v[N];
 
-	__device__ Weights(C &c, const float *w) : w(w), in(c.in), out(c.out), c(0), tap(0) {}
+	__device__ Weights(C &c, const float *w)
+		: w(w), in(c.in), out(c.out), taps(c.taps), n(blockIdx.y * BN + threadIdx.x % (BN / 4) * 4), aligned(c.out % 4 == 0),
+		  tap(threadIdx.x / (BN / 4), up(c.in)) {}
 	__device__ void fetch() {
+		Tap t = tap;
 #pragma unroll
 		for (int r = 0; r < N; r++) {
-			int k = c + (threadIdx.x + 256 * r) / BN, n = blockIdx.y * BN + threadIdx.x % BN;
-			v[r] = k < in && n < out ? w[((long long)tap * in + k) * out + n] : 0;
+			bool there = t.n < taps && t.at < in;
+			v[r] = four(w + ((long long)t.n * in + t.at) * out + n, there ? out - n : 0, aligned);
+			t.at += K;
+			t.settle();
 		}
-		c += D;
-		if (c >= in) c = 0, tap++;
+		tap.next();
 	}
 	__device__ void store(float s[D][BN + 4]) {
 #pragma unroll
-		for (int r = 0; r < N; r++) s[(threadIdx.x + 256 * r) / BN][threadIdx.x % BN] = v[r];
+		for (int r = 0; r < N; r++) *(float4 *)&s[threadIdx.x / (BN / 4) + r * K][threadIdx.x % (BN / 4) * 4] = v[r];
 	}
 };
 
-// Turned reads the same [taps][in][out] as rows of outputs, D outputs at a time.
+// Turned reads the same [taps][in][out] as rows of outputs, D outputs at a time: eight threads an input.
 template <int BN> struct Turned {
-	static const int N = D * BN / 256;
+	static const int N = BN / 32;
 	const float *w;
-	int in, out, c, tap;
-	float v[N];
+	int in, out, taps;
+	bool aligned;
+	Tap tap;
+	float4 v[N];
 
-	__device__ Turned(C &c, const float *w) : w(w), in(c.in), out(c.out), c(0), tap(0) {}
+	__device__ Turned(C &c, const float *w)
+		: w(w), in(c.in), out(c.out), taps(c.taps), aligned(c.out % 4 == 0), tap(threadIdx.x % 8 * 4, up(c.out)) {}
 	__device__ void fetch() {
 #pragma unroll
 		for (int r = 0; r < N; r++) {
-			int k = c + threadIdx.x % D, n = blockIdx.y * BN + (threadIdx.x + 256 * r) / D;
-			v[r] = k < out && n < in ? w[((long long)tap * in + n) * out + k] : 0;
+			int n = blockIdx.y * BN + threadIdx.x / 8 + r * 32;
+			bool there = tap.n < taps && n < in;
+			v[r] = four(w + ((long long)tap.n * in + n) * out + tap.at, there ? out - tap.at : 0, aligned);
 		}
-		c += D;
-		if (c >= out) c = 0, tap++;
+		tap.next();
 	}
 	__device__ void store(float s[D][BN + 4]) {
+		int k = threadIdx.x % 8 * 4;
 #pragma unroll
-		for (int r = 0; r < N; r++) s[threadIdx.x % D][(threadIdx.x + 256 * r) / D] = v[r];
+		for (int r = 0; r < N; r++) {
+			int n = threadIdx.x / 8 + r * 32;
+			s[k][n] = v[r].x, s[k + 1][n] = v[r].y, s[k + 2][n] = v[r].z, s[k + 3][n] = v[r].w;
+		}
 	}
 };
 
-// Columns reads numbers of many cells, those from at on, D cells at a time: of its input by
-// neighbours, where there are taps, or of its output.
+// Columns reads numbers of many cells, those from at on, D cells at a time, BM / 4 threads a cell: of
+// a layer's input with its neighbours, where there are taps, or of its output.
 template <int BM> struct Columns {
-	static const int N = D * BM / 256, K = 256 / BM;
+	static const int K = 1024 / BM, N = D / K; // cells at a time
 	const float *x;
 	int ld, h, wide, padded, k, to, di, dj, n;
 	Over per, line;
-	float v[N];
+	float4 v[N];
 
+	// width is a multiple of 4.
 	__device__ Columns(C &c, const float *x, int ld, int padded, int at, int width, int taps, int from, int to)
-		: x(x), ld(ld), h(c.h), wide(c.wide), padded(padded), k(from + threadIdx.x / BM), to(to), di(0), dj(0), n(at + threadIdx.x % BM),
-		  per(c.h * c.wide), line(c.wide) {
+		: x(x), ld(ld), h(c.h), wide(c.wide), padded(padded), k(from + threadIdx.x / (BM / 4)), to(to), di(0), dj(0),
+		  n(at + threadIdx.x % (BM / 4) * 4), per(c.h * c.wide), line(c.wide) {
 		int tap = n / width;
 		if (tap >= taps) n = -1;
 		else n -= tap * width;
@@ -212,13 +249,15 @@ template <int BM> struct Columns {
 		for (int r = 0; r < N; r++) {
 			int at = k + r * K, row = per(at), cell = at - row * h * wide, i = line(cell), j = cell - i * wide + dj;
 			i += di;
-			v[r] = n >= 0 && at < to && i >= 0 && i < h && j >= 0 && j < wide ? x[(long long)row * ld + (i * wide + j) * padded + n] : 0;
+			v[r] = make_float4(0, 0, 0, 0);
+			if (n >= 0 && at < to && i >= 0 && i < h && j >= 0 && j < wide)
+				v[r] = *(const float4 *)(x + (long long)row * ld + (i * wide + j) * padded + n);
 		}
 		k += D;
 	}
 	__device__ void store(float s[D][BM + 4]) {
 #pragma unroll
-		for (int r = 0; r < N; r++) s[threadIdx.x / BM + r * K][threadIdx.x % BM] = v[r];
+		for (int r = 0; r < N; r++) *(float4 *)&s[threadIdx.x / (BM / 4) + r * K][threadIdx.x % (BM / 4) * 4] = v[r];
 	}
 };
 
@@ -256,7 +295,7 @@ template <int BM, int BN> __device__ inline void forward(C &c) {
 	const float *bias = of(c, c.b);
 	float *y = of(c, c.y);
 	Over per(cells);
-	product<BM, BN>(c.taps * ((c.in + D - 1) / D), a, b, [&](int i, int j, const float *v) {
+	product<BM, BN>((c.taps * up(c.in) + D - 1) / D, a, b, [&](int i, int j, const float *v) {
 		int m = blockIdx.x * BM + i, row = per(m), n = blockIdx.y * BN + j;
 		if (row >= rows) return;
 		float *to = y + (long long)row * c.ldy + (m - row * cells) * c.out;
@@ -275,7 +314,7 @@ template <int BM, int BN> __device__ inline void backward(C &c) {
 	const float *x = of(c, c.x);
 	float *dx = of(c, c.dx);
 	Over per(cells);
-	product<BM, BN>(c.taps * ((c.out + D - 1) / D), a, b, [&](int i, int j, const float *v) {
+	product<BM, BN>((c.taps * up(c.out) + D - 1) / D, a, b, [&](int i, int j, const float *v) {
 		int m = blockIdx.x * BM + i, row = per(m), n = blockIdx.y * BN + j;
 		if (row >= rows) return;
 		long long to = (long long)row * c.ldx + (m - row * cells) * c.padded;
@@ -291,15 +330,16 @@ template <int BM, int BN> __device__ inline void gradient(C &c) {
 	int each = (c.minibatch + c.splits - 1) / c.splits, from = min(part * each, rows), to = min(from + each, rows);
 	if (rows == 0) return;
 	const float *dy = of(c, c.dy);
-	Columns<BM> a(c, of(c, c.x), c.ldx, c.padded, blockIdx.x * BM, c.in, c.taps, from * cells, to * cells);
-	Columns<BN> b(c, dy, c.ldy, c.out, blockIdx.y * BN, c.out, 1, from * cells, to * cells);
-	int width = c.taps * c.in, out = c.out;
-	float *g = of(c, c.g) + (long long)part * width * out;
+	int width = up(c.in), in = c.in, out = c.out, taps = c.taps;
+	Columns<BM> a(c, of(c, c.x), c.ldx, c.padded, blockIdx.x * BM, width, taps, from * cells, to * cells);
+	Columns<BN> b(c, dy, c.ldy, c.out, blockIdx.y * BN, up(out), 1, from * cells, to * cells);
+	float *g = of(c, c.g) + (long long)part * taps * in * out;
 	product<BM, BN>(((to - from) * cells + D - 1) / D, a, b, [&](int i, int j, const float *v) {
-		int m = blockIdx.x * BM + i, n = blockIdx.y * BN + j;
+		int m = blockIdx.x * BM + i, n = blockIdx.y * BN + j, tap = m / width, at = m - tap * width;
+		if (tap >= taps || at >= in) return;
 #pragma unroll
 		for (int k = 0; k < 4; k++)
-			if (m < width && n + k < out) g[(long long)m * out + n + k] = v[k];
+			if (n + k < out) g[((long long)tap * in + at) * out + n + k] = v[k];
 	});
 	if (blockIdx.x > 0) return;
 	__shared__ float sums[256];
@@ -319,9 +359,9 @@ template <int BM, int BN> __device__ inline void gradient(C &c) {
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
 KERNEL forward64(C c) { forward<64, 64>(c); }
-KERNEL forward32(C c) { forward<128, 32>(c); }
+KERNEL forward32(C c) { forward<256, 32>(c); }
 KERNEL backward64(C c) { backward<64, 64>(c); }
-KERNEL backward32(C c) { backward<128, 32>(c); }
+KERNEL backward32(C c) { backward<256, 32>(c); }
 KERNEL gradient64(C c) { gradient<64, 64>(c); }
 KERNEL gradient32(C c) { gradient<128, 32>(c); }
 
@@ -389,7 +429,9 @@ extern "C" __global__ void fold(C c) {
 			int at = i - c.span[s].at, len = c.span[s].len;
 			if (at < 0 || at >= len) continue;
 			const float *part = of(c, c.span[s].part) + at;
-			for (int j = 0; j < c.span[s].splits; j++) sum += part[(long long)j * len];
+			int splits = c.span[s].splits;
+#pragma unroll 8
+			for (int j = 0; j < splits; j++) sum += part[(long long)j * len];
 			break;
 		}
 		grad[i] = sum;

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 type TrainRow struct {
 	Preset    string             `json:"preset"`
 	CPU       int                `json:"cpu"`
+	Seeds     int                `json:"seeds"`
 	Rate      float64            `json:"agent_steps_per_s"`      // per second of processor time
 	WallRate  float64            `json:"agent_steps_per_wall_s"` // per second of the clock, all cores
 	EnvRate   float64            `json:"env_steps_per_s"`
@@ -63,7 +65,7 @@ func (m mark) usedSince(from mark) map[string]float64 {
 }
 
 // watch trains in a folder that is thrown away, and marks every window.
-func watch(ctx context.Context, sp spec.Spec, workers int, clock func() time.Duration, each func(mark)) error {
+func watch(ctx context.Context, sp spec.Spec, seed uint64, workers int, clock func() time.Duration, each func(mark)) error {
 	dir, err := os.MkdirTemp("", "hop-bench")
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func watch(ctx context.Context, sp spec.Spec, workers int, clock func() time.Dur
 		return err
 	}
 	defer run.Close()
-	loop, err := sp.Build(1, spec.Machine{Workers: workers, Clock: clock})
+	loop, err := sp.Build(seed, spec.Machine{Workers: workers, Clock: clock})
 	if err != nil {
 		return err
 	}
@@ -94,32 +96,55 @@ func clock() func() time.Duration {
 	return func() time.Duration { return time.Since(start) }
 }
 
-// Train measures a training of twice as many env steps as given, over the second
-// half.
-func Train(ctx context.Context, sp spec.Spec, cores, steps int) (*TrainRow, error) {
-	cores = max(1, cores)
+// half is the second half of a seed's training.
+type half struct {
+	from, to mark
+	err      error
+}
+
+// Train measures a training of twice as many env steps as given, over the second half; of several
+// seeds side by side over the cores, their rates together.
+func Train(ctx context.Context, sp spec.Spec, cores, steps, seeds int) (*TrainRow, error) {
+	cores, seeds = max(1, cores), max(1, seeds)
 	timer := cpu.Time
-	if cores > 1 {
+	if cores > 1 || seeds > 1 {
 		timer = clock()
 	}
-	var from, to mark
-	err := watch(ctx, sp, cores, timer, func(m mark) {
-		if to = m; from.wall.IsZero() && m.step >= steps {
-			from = m
+	halves := make([]half, seeds)
+	var all sync.WaitGroup
+	for i := range halves {
+		all.Go(func() {
+			h := &halves[i]
+			h.err = watch(ctx, sp, uint64(i+1), max(1, cores/seeds), timer, func(m mark) {
+				if h.to = m; h.from.wall.IsZero() && m.step >= steps {
+					h.from = m
+				}
+			})
+		})
+	}
+	all.Wait()
+	out := &TrainRow{Preset: sp.Name, CPU: cores, Seeds: seeds, Phases: map[string]float64{}, Used: map[string]float64{}}
+	from, to, rows, envSteps := halves[0].from.cpu, halves[0].to.cpu, 0, 0
+	for _, h := range halves {
+		if h.err != nil {
+			return nil, h.err
 		}
-	})
-	if err != nil {
-		return nil, err
+		from, to = min(from, h.from.cpu), max(to, h.to.cpu)
+		rows, envSteps = rows+h.to.rows-h.from.rows, envSteps+h.to.step-h.from.step
+		out.WallRate += float64(h.to.rows-h.from.rows) / h.to.wall.Sub(h.from.wall).Seconds()
+		for name, s := range h.to.since(h.from) {
+			out.Phases[name] += s / float64(seeds)
+		}
+		for name, n := range h.to.usedSince(h.from) {
+			out.Used[name] += n
+		}
 	}
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	rows, spent := float64(to.rows-from.rows), (to.cpu - from.cpu).Seconds()
-	out := &TrainRow{
-		Preset: sp.Name, CPU: cores, Phases: to.since(from), Used: to.usedSince(from),
-		MemoryMiB: float64(mem.Sys) / (1 << 20),
-		Rate:      rows / spent, WallRate: rows / to.wall.Sub(from.wall).Seconds(), EnvRate: float64(to.step-from.step) / spent,
-	}
-	out.Collect, out.Learn = rows/out.Phases["collect"], rows/out.Phases["learn"]
+	out.MemoryMiB = float64(mem.Sys) / (1 << 20)
+	out.Rate, out.EnvRate = float64(rows)/(to-from).Seconds(), float64(envSteps)/(to-from).Seconds()
+	each := float64(rows) / float64(seeds)
+	out.Collect, out.Learn = each/out.Phases["collect"], each/out.Phases["learn"]
 	return out, nil
 }
 
@@ -153,7 +178,7 @@ func Loop(ctx context.Context, reg *spec.Registry) (*LoopRow, error) {
 		return nil, err
 	}
 	worst, last := &LoopRow{}, mark{cpu: cpu.Time()}
-	err = watch(ctx, sp, 1, clock(), func(m mark) {
+	err = watch(ctx, sp, 1, 1, clock(), func(m mark) {
 		out := &LoopRow{Steps: loopEnvs * loopWindow, Decisions: m.rows - last.rows, Sims: 600, Phases: m.since(last)}
 		if out.CPU = (m.cpu - last.cpu).Seconds(); out.CPU > worst.CPU {
 			worst = out
@@ -231,8 +256,12 @@ func (r *LoopRow) Text() string {
 // Text says how fast a training was, by phase.
 func (r *TrainRow) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %s agent-steps for each second of processor time, %s for each second of the clock\n",
-		r.Preset, plot.Count(r.CPU, "core"), plot.Short(r.Rate), plot.Short(r.WallRate))
+	seeds := ""
+	if r.Seeds > 1 {
+		seeds = plot.Count(r.Seeds, "seed") + " of "
+	}
+	fmt.Fprintf(&b, "%s%s on %s: %s agent-steps for each second of processor time, %s for each second of the clock\n",
+		seeds, r.Preset, plot.Count(r.CPU, "core"), plot.Short(r.Rate), plot.Short(r.WallRate))
 	total := 0.
 	for name, s := range r.Phases {
 		if !strings.Contains(name, "/") {

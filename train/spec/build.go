@@ -123,7 +123,10 @@ func (s *Spec) move(minds []learner.Mind, d ppo.Device) error {
 		return fmt.Errorf("what learns on %s is PPO and nothing else, and %s is more; without --device the processor learns", d.Name(), s.Title())
 	}
 	for _, m := range minds {
-		moving, ok := learner.As[interface{ Move(ppo.Device) error }](m)
+		moving, ok := learner.As[interface {
+			learner.Expecting
+			Move(d ppo.Device) error
+		}](m)
 		if !ok {
 			return fmt.Errorf("%s cannot learn on %s; without --device the processor learns", s.Title(), d.Name())
 		}

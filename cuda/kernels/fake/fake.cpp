@@ -39,6 +39,7 @@ static void __syncwarp() {}
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(n)
+#define __align__(n) __attribute__((aligned(n)))
 #include "../kernels.cu"
 
 typedef void (*Kernel)(C);
@@ -136,13 +137,41 @@ int cuMemsetD32Async(Address at, unsigned v, size_t n, void *) {
 	std::fill_n((unsigned *)at, n, v);
 	return 0;
 }
+typedef std::vector<std::pair<Kernel, std::pair<Place, Call>>> Graph;
+static Graph *recording;
+
+static int play(Kernel f, Place grid, const Call &c) {
+	kernel = f, argument = c, gridDim = grid;
+	for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
+		for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
+			for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++) run();
+	return 0;
+}
+int cuStreamBeginCapture_v2(void *, int) {
+	recording = new Graph;
+	return 0;
+}
+int cuStreamEndCapture(void *, void **g) {
+	*g = recording, recording = nullptr;
+	return 0;
+}
+int cuGraphInstantiateWithFlags(void **made, void *g, unsigned long long) {
+	*made = new Graph(*(Graph *)g);
+	return 0;
+}
+int cuGraphLaunch(void *g, void *) {
+	for (auto &l : *(Graph *)g) play(l.first, l.second.first, l.second.second);
+	return 0;
+}
+int cuGraphDestroy(void *g) {
+	delete (Graph *)g;
+	return 0;
+}
+int cuGraphExecDestroy(void *g) { return cuGraphDestroy(g); }
 int cuLaunchKernel(void *f, unsigned x, unsigned y, unsigned z, unsigned, unsigned, unsigned, unsigned, void *, void **args, void **) {
-	kernel = (Kernel)f;
-	argument = *(const Call *)args[0];
-	gridDim = {x, y, z};
-	for (blockIdx.z = 0; blockIdx.z < z; blockIdx.z++)
-		for (blockIdx.y = 0; blockIdx.y < y; blockIdx.y++)
-			for (blockIdx.x = 0; blockIdx.x < x; blockIdx.x++) run();
+	const Call &c = *(const Call *)args[0];
+	if (!recording) return play((Kernel)f, {x, y, z}, c);
+	recording->push_back({(Kernel)f, {{x, y, z}, c}});
 	return 0;
 }
 int cuGetErrorString(int code, const char **says) {
