@@ -50,6 +50,11 @@ func (c *adapting) strangers(g game.Game, about map[string]any) (*adapted.Strang
 		}
 		out.Of += len(learners)
 	}
+	if slices.Contains(c.site.Runs, "br") {
+		if met, out.Unsolved, err = solvable(g, met); err != nil {
+			return nil, err
+		}
+	}
 	for _, text := range met {
 		c.teams = append(c.teams, slices.Repeat([]string{text}, g.Spec().Seats-1))
 	}
@@ -60,6 +65,21 @@ func (c *adapting) strangers(g game.Game, about map[string]any) (*adapted.Strang
 	}
 	out.N = len(c.teams)
 	return out, nil
+}
+
+// solvable leaves out to whom br knows no best response: all agents meet the same strangers.
+func solvable(g game.Game, met []string) (left []string, out []adapted.Unsolved, err error) {
+	for _, text := range met {
+		if err = oracle.Solvable(g, []string{text}); err == nil {
+			left = append(left, text)
+		} else {
+			out = append(out, adapted.Unsolved{Name: text, Why: err.Error()})
+		}
+	}
+	if len(left) == 0 {
+		return nil, nil, Misused("br has a best response to none of the strangers: %w", err)
+	}
+	return left, out, nil
 }
 
 // watch is the command that shows one who adapts among co-players.

@@ -77,6 +77,20 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 		t.Errorf("without most words: %d of %d, without %v", s.N, s.Of, s.LeftOut)
 	}
 	ask.LeaveOut = nil
+	ask.Some, ask.Steps, ask.Last = 6, 48, 36
+	if table, err = l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"br", "random"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range table.Strangers { // br knows no answer to those that remember: the others are scored, for both agents
+		if len(s.Unsolved) == 0 || s.N != 6-len(s.Unsolved) || len(s.Rows) != s.N || s.Exact != s.N {
+			t.Errorf("%s is scored among %d, %d exactly; left out: %+v", s.Agent, len(s.Rows), s.Exact, s.Unsolved)
+		}
+		for _, u := range s.Unsolved {
+			if !strings.Contains(u.Why, "no closed policy") || !strings.Contains(table.Text(), "Nobody meets "+u.Name+", since br") {
+				t.Errorf("%s is left out: %s\n%s", u.Name, u.Why, table.Text())
+			}
+		}
+	}
 	for split, says := range map[string]string{"exam": "train, validation or test", "test@2": "version 1"} {
 		ask.Strangers = split
 		_, err := l.Adapt(t.Context(), ask, Site{Game: g, Runs: []string{"random"}})

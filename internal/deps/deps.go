@@ -63,7 +63,7 @@ var Beside = []Group{
 	{Name: "examples", Says: "Programs of others: a game and a learner from outside, HOP's baselines, a cluster, Axelrod's library."},
 	{"internal", "What nobody outside needs: this plan, planted slips, browser tests, tools.", []string{
 		"internal/deps", "internal/deps/house", "internal/mutants", "internal/mutants/cmd", "internal/mutants/subject",
-		"internal/numbers", "internal/site",
+		"internal/numbers", "internal/platforms", "internal/site",
 	}},
 }
 

@@ -99,6 +99,7 @@ type Coordinator struct {
 	Refused func() map[string]int
 	Keys    *hub.Keys
 	Log     func(format string, args ...any)
+	Leave   func() // ends this machine's workers, and returns when their jobs have ended or moved on
 
 	sweep   *Sweep
 	g       *graph
@@ -169,10 +170,12 @@ func (c *Coordinator) Run(ctx context.Context) (*Index, error) {
 	news := make(chan queue.News, 1024)
 	refusals := make(chan queue.Refusal, 64)
 	desk := &queue.Desk{Queue: c.Queue, Keys: c.Keys, News: offer(news), Refuse: offer(refusals)}
-	if err := desk.Answer(inner); err != nil {
-		return nil, err
+	shut, err := desk.Answer(inner)
+	if err == nil {
+		err = c.loop(inner, changes, news, refusals)
+		c.Leave() // while the desk takes back what they have
 	}
-	err = c.loop(inner, changes, news, refusals)
+	shut()
 	if err == nil {
 		err = c.groups(ctx)
 	}

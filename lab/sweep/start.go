@@ -230,14 +230,14 @@ func (o Options) Run(ctx context.Context, l *lab.Lab, dir string, watch func(Ind
 	if c.Queue, err = queue.Open(ctx, nc, s.ID, queue.Options{Wait: o.Wait, Replicas: o.Replicas, Seal: keys.Seal, Log: log}); err != nil {
 		return nil, full(err, dir)
 	}
-	leave := func() {}
+	c.Leave = func() {}
 	if o.Slots != 0 {
-		if leave, err = o.workHere(ctx, c, s, here, token); err != nil {
+		if c.Leave, err = o.workHere(ctx, c, s, here, token); err != nil {
 			return nil, err
 		}
 	}
 	index, err = c.Run(ctx)
-	leave()
+	c.Leave() // Run may have ended before it came to that
 	if full := (noSpace{}); errors.As(context.Cause(ctx), &full) {
 		return index, full
 	}

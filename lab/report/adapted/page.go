@@ -285,6 +285,9 @@ func (t *Table) Headlines() []string {
 		for _, s := range t.Strangers {
 			says = append(says, s.Headline())
 		}
+		for _, u := range t.Strangers[0].Unsolved {
+			says = append(says, fmt.Sprintf("Nobody meets %s, since br has no best response to it: %s.", u.Name, u.Why))
+		}
 		return says
 	}
 	var says, runs []string

@@ -30,6 +30,9 @@ type Strangers struct {
 	Safe      float64  `json:"safe"`    // what a script is sure of
 	SafeBy    string   `json:"safe_by"`
 
+	// Unsolved are not met, since br is among the agents and has no best response to them.
+	Unsolved []Unsolved `json:"unsolved,omitempty"`
+
 	Median      stats.Number   `json:"median"`
 	MedianCI    stats.Interval `json:"median_ci"` // over seeds
 	Worst       stats.Number   `json:"worst_decile"`
@@ -39,6 +42,12 @@ type Strangers struct {
 	ByEpisode   []AtEpisode    `json:"by_episode"`
 	Seeds       []SeedOver     `json:"seeds"`
 	Rows        []Met          `json:"rows"` // the hardest first
+}
+
+// Unsolved is a stranger that br has no best response to.
+type Unsolved struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
 }
 
 // Summary says in a sentence how it does among them.

@@ -25,6 +25,8 @@ type Desk struct {
 	Refuse func(Refusal) // hears which workers take no jobs; may be nil
 
 	ctx     context.Context
+	handing context.Context // then no more jobs are handed out
+	asked   sync.RWMutex    // read by every request that is being answered
 	mu      sync.Mutex
 	uploads map[string]*upload // by file
 	turns   chan struct{}
@@ -54,13 +56,27 @@ type upload struct {
 // patient is the longest that a worker may have the desk wait for a job.
 const patient = 10 * time.Second
 
-// Answer answers until the context ends.
-func (d *Desk) Answer(ctx context.Context) error {
-	d.ctx, d.uploads, d.turns, d.heard = ctx, map[string]*upload{}, make(chan struct{}, turnsAtOnce), map[string]time.Time{}
+// parting is how long a desk that closes takes for those that have asked already.
+const parting = 6 * time.Second // an acknowledgement takes five at most
+
+// Answer hands out jobs until the context ends, and takes back what workers have until it is closed. Who asked before
+// that is answered first: a worker that hears nothing goes on asking.
+func (d *Desk) Answer(ctx context.Context) (shut func(), err error) {
+	handing, noMore := context.WithCancel(ctx)
+	answering, end := context.WithCancel(context.WithoutCancel(ctx))
+	shut = func() { noMore(); end() }
+	d.ctx, d.handing = answering, handing
+	d.uploads, d.turns, d.heard = map[string]*upload{}, make(chan struct{}, turnsAtOnce), map[string]time.Time{}
 	nc := d.Queue.nc
-	desk, err := nc.Subscribe(hub.Desk(d.Queue.Sweep), func(m *nats.Msg) { go d.handle(m) })
+	desk, err := nc.Subscribe(hub.Desk(d.Queue.Sweep), func(m *nats.Msg) {
+		d.asked.RLock()
+		go func() {
+			defer d.asked.RUnlock()
+			d.handle(m)
+		}()
+	})
 	if err != nil {
-		return err
+		return shut, err
 	}
 	who, err := nc.Subscribe(hub.Who, func(m *nats.Msg) {
 		if d.answerable(m) {
@@ -68,10 +84,17 @@ func (d *Desk) Answer(ctx context.Context) error {
 		}
 	})
 	if err != nil {
-		return err
+		return shut, err
 	}
-	context.AfterFunc(ctx, func() { _, _ = desk.Unsubscribe(), who.Unsubscribe() })
-	return nc.Flush()
+	return func() {
+		noMore()
+		_, _ = desk.Unsubscribe(), who.Unsubscribe()
+		late := time.AfterFunc(parting, end)
+		d.asked.Lock()
+		late.Stop()
+		end()
+		d.asked.Unlock()
+	}, nc.Flush()
 }
 
 // answerable refuses requests whose answer would go anywhere but to who asked: the coordinator may write where a worker
@@ -195,7 +218,7 @@ func (d *Desk) take(r request, key string) (reply, []byte, error) {
 	if r.Ask == nil || r.Worker == "" {
 		return reply{}, nil, errors.New("sweep: a worker takes a job without saying who it is and what it asks for")
 	}
-	at, err := d.Queue.Take(d.ctx, *r.Ask, Holder{r.Worker, key}, min(max(r.Patience, 0), patient))
+	at, err := d.Queue.Take(d.handing, *r.Ask, Holder{r.Worker, key}, min(max(r.Patience, 0), patient))
 	if err != nil {
 		return reply{}, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ type court struct {
 	t    *testing.T
 	hub  *hub.Hub
 	keys *hub.Keys
+	shut func() // closes the desk
 	mu   sync.Mutex
 	said []string
 }
@@ -50,9 +52,10 @@ func (c *court) says(words string) {
 	c.t.Errorf("the log does not say %q:\n%s", words, strings.Join(c.said, "\n"))
 }
 
-func (c *court) must(err error) {
+// must fails the test over an error, unless it is one of those that are wanted.
+func (c *court) must(err error, want ...error) {
 	c.t.Helper()
-	if err != nil {
+	if err != nil && !slices.ContainsFunc(want, func(w error) bool { return errors.Is(err, w) }) {
 		c.t.Fatal(err)
 	}
 }
@@ -70,7 +73,8 @@ func newCourt(t *testing.T) *court {
 	t.Cleanup(func() { nc.Close(); c.hub.Stop() })
 	c.Queue, err = Open(t.Context(), nc, "s", Options{Wait: 30 * time.Second, Seal: c.keys.Seal, Log: c.log})
 	c.must(err)
-	c.must((&Desk{Queue: c.Queue, Keys: c.keys}).Answer(t.Context()))
+	c.shut, err = (&Desk{Queue: c.Queue, Keys: c.keys}).Answer(t.Context())
+	c.must(err)
 	return c
 }
 
@@ -413,4 +417,43 @@ func TestFoldersAreSentInTurn(t *testing.T) {
 	if !errors.Is(err, jetstream.ErrObjectNotFound) {
 		t.Errorf("half a folder is in the store: %+v, %v", info, err)
 	}
+}
+
+// A desk that closes when it sees that the last job has failed answers the worker that said so.
+func TestADeskThatClosesAnswersFirst(t *testing.T) {
+	c := newCourt(t)
+	_, r := c.join()
+	for n := range 20 {
+		id := fmt.Sprint("job", n)
+		c.put(id)
+		at, err := r.Take(t.Context(), plainAsk, "w", time.Second)
+		c.must(err)
+		failed := make(chan error, 1)
+		go func() { failed <- at.Fail(t.Context(), "planted", "", true) }()
+		c.must(c.Watch(t.Context(), func(ch Change) error {
+			if ch.ID == id && ch.Phase == Failed {
+				return ErrNone
+			}
+			return nil
+		}), ErrNone)
+		c.shut()
+		if err := <-failed; err != nil {
+			t.Fatalf("job %d: the worker that gave it up hears %v", n, err)
+		}
+		c.shut, err = (&Desk{Queue: c.Queue, Keys: c.keys}).Answer(t.Context())
+		c.must(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	c.shut()
+	shut, err := (&Desk{Queue: c.Queue, Keys: c.keys}).Answer(stopped)
+	c.must(err)
+	defer shut()
+	c.put("last")
+	at, err := r.Take(t.Context(), plainAsk, "w", time.Second)
+	c.must(err)
+	stop()
+	c.put("none")
+	c.none(r) // nothing is handed out any more
+	c.must(at.Send(t.Context(), t.TempDir()))
+	c.must(at.Move(t.Context(), true)) // but a worker may hand back what it has
 }

@@ -46,7 +46,8 @@ func open(t *testing.T, o queue.Options, desk *queue.Desk) site {
 	q, err := queue.Open(t.Context(), nc, "s", o)
 	must(t, err)
 	desk.Queue, desk.Keys = q, keys
-	must(t, desk.Answer(t.Context()))
+	_, err = desk.Answer(t.Context())
+	must(t, err)
 	token, err := keys.Token()
 	must(t, err)
 	found, err := queue.Find(t.Context(), away, token)
