@@ -80,8 +80,19 @@ func Open(library string, ptx []byte) (*Card, error) {
 	return c, nil
 }
 
-// ptr is the address of a value as an argument; the value must live until the call has returned.
-func ptr[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }
+// ptr is the address of a value as an argument. The value must live until the call has returned, and
+// stay where it is: what might be kept is not on a stack, which moves when it grows.
+func ptr[T any](v *T) uintptr {
+	if keeps {
+		kept = v
+	}
+	return uintptr(unsafe.Pointer(v))
+}
+
+var (
+	keeps bool // never true
+	kept  any
+)
 
 // text reads a string of C.
 func text(at uintptr) string {
@@ -97,8 +108,6 @@ func text(at uintptr) string {
 }
 
 // do calls a function of the driver.
-//
-//go:uintptrescapes
 func (c *Card) do(name string, args ...uintptr) error {
 	code, _, _ := purego.SyscallN(c.call[name], args...)
 	if code == 0 {
