@@ -130,7 +130,11 @@ func (l *Lab) NewTraining(sp spec.Spec, seeds []uint64, out string, workers int)
 
 // share says how many seeds are trained beside each other, with how many workers each.
 func (t *Training) share(seeds int) (beside, workers int) {
-	beside = max(1, min(cores.Count(t.Workers), seeds))
+	n := cores.Count(t.Workers)
+	if t.lab.Reg.Device != nil {
+		n *= 2 // those that wait for the device leave their core to others
+	}
+	beside = max(1, min(n, seeds))
 	return beside, max(1, cores.Count(t.Workers)/beside)
 }
 

@@ -30,8 +30,7 @@ type Held interface {
 	Put() error
 }
 
-// Lesson is a window's rows, as the weights themselves read them, and in which order each pass
-// goes over them.
+// Lesson is a window's encoded rows, and in which order each pass goes over them.
 type Lesson struct {
 	X                        *f32.Sparse
 	Action                   []int32

@@ -69,11 +69,7 @@ func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update
 		if u.Search {
 			copy(r.target[i*k:(i+1)*k], ro.TargetAt(step))
 		}
-		if b.held != nil {
-			ws.EncodeWhole(x, ro.ObsAt(slot), goal)
-		} else {
-			ws.Encode(x, ro.ObsAt(slot), goal)
-		}
+		ws.Encode(x, ro.ObsAt(slot), goal)
 	}
 }
 

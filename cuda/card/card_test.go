@@ -12,10 +12,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/cuda/card"
 	"github.com/hop-marl/hop/cuda/driver"
+	"github.com/hop-marl/hop/game/frame"
+	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/nn"
+	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/store/runlog"
 	"github.com/hop-marl/hop/train"
@@ -231,5 +237,62 @@ func TestWithoutACardThatIsSaid(t *testing.T) {
 	_, err := card.Open("libnothing.so.1")
 	if err == nil || !strings.Contains(err.Error(), "no driver") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// rows returns a lesson of so many rows for a network that reads one number.
+func rows(n int) ppo.Lesson {
+	l := ppo.Lesson{X: &f32.Sparse{}, LR: 1e-3}
+	l.X.Reset(1)
+	for i := range n {
+		l.X.AppendEntry(0, 1)
+		l.X.EndRow()
+		l.Action, l.Orders, l.Legal = append(l.Action, 0), append(l.Orders, int32(i)), append(l.Legal, true, true)
+	}
+	zeros := make([]float32, n)
+	l.LogProb, l.Value, l.Adv, l.Ret = zeros, zeros, zeros, zeros
+	return l
+}
+
+// TestLessonsThatGrowDoNotWaitForEachOther has many networks of one shape ask for more and more room, while others are
+// expected.
+func TestLessonsThatGrowDoNotWaitForEachOther(t *testing.T) {
+	d := device(t)
+	cfg := ppo.Default()
+	cfg.Epochs, cfg.Minibatch = 1, 64
+	net := actor.Config{Net: "dense", Frame: "board", Hidden: []int{4}, Act: "relu"}
+	var all sync.WaitGroup
+	for i := range 24 {
+		m, p, err := actor.New(net, actor.Input{Input: frame.Input{Rest: 1}, Actions: 2}, rng.New(uint64(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stack, err := m.Stack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := d.Hold(stack, p, nn.NewAdam(p, nn.AdamConfig{}), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for window := range 12 {
+				held.Expect(true)
+				if _, err := held.Learn(rows(1 + window*(3+i%5))); err != nil {
+					t.Error(err)
+				}
+				held.Expect(false)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("lessons wait for each other")
 	}
 }

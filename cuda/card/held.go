@@ -66,7 +66,10 @@ func (h *held) Learn(l ppo.Lesson) (ppo.Learnt, error) {
 func (h *held) room(rows, entries int) error {
 	s := h.shape
 	for {
-		s.mu.RLock()
+		if !s.mu.TryRLock() { // somebody waits for room
+			h.Expect(false)
+			s.mu.RLock()
+		}
 		if rows <= s.rows && entries <= s.entries {
 			return nil
 		}

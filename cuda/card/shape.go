@@ -85,10 +85,8 @@ func up(n int) int { return (n + 3) &^ 3 }
 // parts returns into how many parts of so many numbers n is cut.
 func parts(n, of int) int { return (n + of - 1) / of }
 
-const (
-	busy       = 264 // blocks that keep a large card busy
-	mostSplits = 64  // parts of a gradient, which are added up one after the other
-)
+// busy is how many blocks keep a large card busy.
+const busy = 528
 
 // place lays an arena out for the room that there is.
 func (s *shape) place() {
@@ -101,7 +99,8 @@ func (s *shape) place() {
 	c, w, mb := &s.call, s.weights, s.minibatch
 	*c = kernels.Call{
 		Minibatch: int32(mb), Epochs: int32(s.epochs), Splits: 1, Clip: float32(s.clip), Worth: float32(s.worth), Eps: float32(s.eps),
-		Most: float32(s.most), Weights: int32(w), Blocks: int32(parts(w, kernels.Span)), Flat: int32(s.net.Flat), Channels: int32(s.net.Channels),
+		Most: float32(s.most), Weights: int32(w), Blocks: int32(parts(w, kernels.Threads)), Flat: int32(s.net.Flat), Channels: int32(s.net.Channels),
+		Apart: int32(s.net.Apart.Columns), Others: int32(s.net.Apart.Others), Broad: int32(s.net.Apart.Wide), First: int32(s.net.Apart.First),
 	}
 	if s.clipValue {
 		c.ClipValue = 1
@@ -146,7 +145,7 @@ func (s *shape) placeLayers(take func(n int) int64) {
 			taps = 9
 		}
 		tiles := parts(taps*l.In, 64) * parts(l.Out, 64)
-		q.splits = max(1, min(parts(busy, tiles), parts(mb*l.H*l.W, 64), mb, mostSplits))
+		q.splits = max(1, min(parts(busy, tiles), parts(mb*l.H*l.W, 64), mb, max(64, parts(mb*l.H*l.W, 1024))))
 		q.y, q.dy = take(mb*q.ldy), take(mb*q.ldy)
 		q.g, q.gb = take(q.splits*l.Weights.Len), take(q.splits*l.Bias.Len)
 		x, ld = q.y, q.ldy
@@ -166,7 +165,7 @@ func (s *shape) step() (list []launch) {
 	}
 	product := func(kernel string, m, n, splits int, c kernels.Call) {
 		switch {
-		case n >= 64:
+		case n >= 64 || kernel != "gradient" && c.Taps == 1:
 			add(kernel+"64", parts(m, 64), parts(n, 64), splits, c)
 		case kernel == "gradient":
 			add(kernel+"32", parts(m, 128), parts(n, 32), splits, c)
@@ -198,10 +197,10 @@ func (s *shape) step() (list []launch) {
 		if i > 0 {
 			product("backward", mb*l.H*l.W, l.In, 1, c)
 		}
-		product("gradient", int(c.Taps)*up(l.In), l.Out, l.splits, c)
+		product("gradient", int(c.Taps)*up(l.In)+1, l.Out, l.splits, c)
 	}
 	add("fold", int(s.call.Blocks), 1, 1, s.call)
-	add("adam", int(s.call.Blocks), 1, 1, s.call)
+	add("adam", parts(s.weights, kernels.Span), 1, 1, s.call)
 	return list
 }
 

@@ -35,7 +35,7 @@ type Card struct {
 
 // functions are those that are called.
 var functions = []string{
-	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
+	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
 	"cuStreamSynchronize", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc",
 	"cuMemFreeHost", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD32Async",
 	"cuLaunchKernel", "cuGetErrorString", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
@@ -66,6 +66,7 @@ func Open(library string, ptx []byte) (*Card, error) {
 	ptx = append(ptx[:len(ptx):len(ptx)], 0)
 	steps := []func() error{
 		func() error { return c.do("cuDeviceGetName", ptr(&name[0]), uintptr(len(name)), uintptr(device)) },
+		func() error { return c.do("cuDevicePrimaryCtxSetFlags_v2", uintptr(device), sleeps) },
 		func() error { return c.do("cuDevicePrimaryCtxRetain", ptr(&context), uintptr(device)) },
 		func() error { return c.do("cuCtxSetCurrent", context) },
 		func() error { return c.do("cuStreamCreate", ptr(&c.stream), 1) }, // which does not wait for the default one
@@ -79,6 +80,9 @@ func Open(library string, ptx []byte) (*Card, error) {
 	c.Name = text(ptr(&name[0]))
 	return c, nil
 }
+
+// sleeps lets Wait leave the core to others.
+const sleeps = 4
 
 // ptr is the address of a value as an argument. The value must live until the call has returned, and
 // stay where it is: what might be kept is not on a stack, which moves when it grows.

@@ -22,6 +22,7 @@ struct Call {
 	int minibatch, epochs, step;
 	long long order, ptr, idx, val; // rows, as lists of nonzeros
 	int flat, channels;       // so many of a row's numbers, of so many channels, go to x, the others to rest
+	int apart, others, broad, first; // what else a column of an encoded row stands for: see frame.Frame.Apart
 	int ldrest, tail;         // numbers from one row of rest to the next, and how many it has
 	long long rest;
 	long long action, logp, value, adv, ret, legal, dials, terms; // for the loss; dials: the bonus' weight, then Adam's rates
@@ -33,7 +34,7 @@ struct Call {
 	struct { int at, len, splits, unused; long long part; } span[24];
 };
 
-static_assert(sizeof(Call) == 920, "kernels.go lays it out as well");
+static_assert(sizeof(Call) == 936, "kernels.go lays it out as well");
 
 typedef const Call C;
 
@@ -232,6 +233,7 @@ template <int BM> struct Columns {
 	static const int K = 1024 / BM, N = D / K; // cells at a time
 	const float *x;
 	int ld, h, wide, padded, k, to, di, dj, n;
+	bool ones; // the column after the last is 1 everywhere: its product is the bias' gradient
 	Over per, line;
 	float4 v[N];
 
@@ -240,6 +242,7 @@ template <int BM> struct Columns {
 		: x(x), ld(ld), h(c.h), wide(c.wide), padded(padded), k(from + threadIdx.x / (BM / 4)), to(to), di(0), dj(0),
 		  n(at + threadIdx.x % (BM / 4) * 4), per(c.h * c.wide), line(c.wide) {
 		int tap = n / width;
+		ones = n == taps * width;
 		if (tap >= taps) n = -1;
 		else n -= tap * width;
 		if (taps == 9) di = tap / 3 - 1, dj = tap % 3 - 1;
@@ -252,6 +255,7 @@ template <int BM> struct Columns {
 			v[r] = make_float4(0, 0, 0, 0);
 			if (n >= 0 && at < to && i >= 0 && i < h && j >= 0 && j < wide)
 				v[r] = *(const float4 *)(x + (long long)row * ld + (i * wide + j) * padded + n);
+			if (ones && at < to) v[r].x = 1;
 		}
 		k += D;
 	}
@@ -277,11 +281,15 @@ extern "C" __global__ void spread(C c) {
 	const int *ptr = (const int *)of(c, c.ptr), *idx = (const int *)of(c, c.idx);
 	const float *val = of(c, c.val);
 	for (int k = ptr[from]; k < ptr[from + 1]; k += 32) {
-		bool has = k + lane < ptr[from + 1];
-		int at = has ? idx[k + lane] : 0;
-		float v = has ? val[k + lane] : 0, *to = at < c.flat ? x + at / c.channels * c.padded + at % c.channels : rest + at - c.flat;
-		for (int turn = 0; turn < 32; turn++) { // a column may come twice
-			if (has && turn == lane) *to += v;
+		int left = ptr[from + 1] - k, at = lane < left ? idx[k + lane] : 0, cell = at / c.others, thing = at % c.others;
+		float v = lane < left ? val[k + lane] : 0, *to = at < c.flat ? x + at / c.channels * c.padded + at % c.channels : rest + at - c.flat;
+		float *row = x + c.first + cell / c.broad * c.others + thing;
+		float *column = x + c.first + (c.apart / (c.others * c.broad) + cell % c.broad) * c.others + thing;
+		for (int turn = 0; turn < min(left, 32); turn++) { // a column may come twice
+			if (turn == lane) {
+				*to += v;
+				if (at < c.apart) *row += v, *column += v;
+			}
 			__syncwarp();
 		}
 	}
@@ -333,28 +341,15 @@ template <int BM, int BN> __device__ inline void gradient(C &c) {
 	int width = up(c.in), in = c.in, out = c.out, taps = c.taps;
 	Columns<BM> a(c, of(c, c.x), c.ldx, c.padded, blockIdx.x * BM, width, taps, from * cells, to * cells);
 	Columns<BN> b(c, dy, c.ldy, c.out, blockIdx.y * BN, up(out), 1, from * cells, to * cells);
-	float *g = of(c, c.g) + (long long)part * taps * in * out;
+	float *g = of(c, c.g) + (long long)part * taps * in * out, *gb = of(c, c.gb) + (long long)part * out;
 	product<BM, BN>(((to - from) * cells + D - 1) / D, a, b, [&](int i, int j, const float *v) {
 		int m = blockIdx.x * BM + i, n = blockIdx.y * BN + j, tap = m / width, at = m - tap * width;
-		if (tap >= taps || at >= in) return;
+		if (tap > taps || at >= (tap < taps ? in : 1)) return;
+		float *to = tap < taps ? g + ((long long)tap * in + at) * out : gb;
 #pragma unroll
 		for (int k = 0; k < 4; k++)
-			if (n + k < out) g[((long long)tap * in + at) * out + n + k] = v[k];
+			if (n + k < out) to[n + k] = v[k];
 	});
-	if (blockIdx.x > 0) return;
-	__shared__ float sums[256];
-	int n = blockIdx.y * BN + threadIdx.x % BN;
-	float sum = 0;
-	Over per(cells);
-	for (int k = from * cells + threadIdx.x / BN; k < to * cells; k += 256 / BN) {
-		int row = per(k);
-		if (n < out) sum += dy[(long long)row * c.ldy + (k - row * cells) * out + n];
-	}
-	sums[threadIdx.x] = sum;
-	__syncthreads();
-	if (threadIdx.x >= BN || n >= out) return;
-	for (int i = 1; i < 256 / BN; i++) sum += sums[i * BN + threadIdx.x];
-	of(c, c.gb)[(long long)part * out + n] = sum;
 }
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
@@ -415,28 +410,24 @@ extern "C" __global__ void loss(C c) {
 	}
 }
 
-const int span = 2048; // weights of a block
+const int span = 2048; // weights of a block of adam; of fold they are 256
 
 // Fold adds up the parts of the gradient, and its squares, a block's after the other.
 extern "C" __global__ void fold(C c) {
 	int lo, n = count(c, &lo);
 	if (n == 0 || *(const int *)of(c, c.failed)) return;
-	float *grad = of(c, c.grad);
-	double square = 0;
-	for (int i = blockIdx.x * span + threadIdx.x; i < min((int)(blockIdx.x + 1) * span, c.weights); i += 256) {
-		float sum = 0;
-		for (int s = 0; s < c.spans; s++) {
-			int at = i - c.span[s].at, len = c.span[s].len;
-			if (at < 0 || at >= len) continue;
-			const float *part = of(c, c.span[s].part) + at;
-			int splits = c.span[s].splits;
+	int i = blockIdx.x * 256 + threadIdx.x;
+	float sum = 0;
+	for (int s = 0; s < c.spans; s++) {
+		int at = i - c.span[s].at, len = c.span[s].len, splits = c.span[s].splits;
+		if (at < 0 || at >= len) continue;
+		const float *part = of(c, c.span[s].part) + at;
 #pragma unroll 8
-			for (int j = 0; j < splits; j++) sum += part[(long long)j * len];
-			break;
-		}
-		grad[i] = sum;
-		square += (double)sum * sum;
+		for (int j = 0; j < splits; j++) sum += part[(long long)j * len];
+		break;
 	}
+	if (i < c.weights) of(c, c.grad)[i] = sum;
+	double square = (double)sum * sum;
 	__shared__ double sums[256];
 	sums[threadIdx.x] = square;
 	__syncthreads();

@@ -36,7 +36,7 @@ func PTX() ([]byte, error) {
 const (
 	Threads = 256
 	Rows    = 8    // that a block of spread has
-	Span    = 2048 // weights of a block of fold and adam
+	Span    = 2048 // weights of a block of adam
 	Terms   = 6    // of the loss
 	Spans   = 24   // of weights, at most
 )
@@ -49,7 +49,8 @@ type Call struct {
 	In, Out, Padded, LdX, LdY, H, Wide, Taps     int32
 	Act, Before, Splits, Minibatch, Epochs, Step int32
 	Order, Ptr, Idx, Val                         int64
-	Flat, Channels, LdRest, Tail                 int32
+	Flat, Channels                               int32
+	Apart, Others, Broad, First, LdRest, Tail    int32
 	Rest                                         int64
 	Action, LogP, Value, Adv, Ret, Legal         int64
 	Dials, Terms                                 int64

@@ -382,6 +382,17 @@ func (f *Frame) Unfold(g []float32, n int) {
 	})
 }
 
+// Apart says how Fold adds up: narrow rows begin with so many columns, those of each offset in turn, wide
+// offsets in a line, for so many others. Rows list what is at an offset under its row offset too, from
+// column first on, and then under its column offset. 0 columns: narrow rows are rows.
+func (f *Frame) Apart() (columns, others, wide, first int) {
+	if !f.Folds() {
+		return 0, 1, 1, 0
+	}
+	tall, wide := 2*f.Height-1, 2*f.Width-1
+	return tall * wide * f.others, f.others, wide, int(f.row) + f.Height + f.Width
+}
+
 // apart calls do for every offset with the parts of w[Cols][n] under which a row
 // in Egof lists things there: by offset, which begins at at, row offset and column
 // offset, each [others][n].

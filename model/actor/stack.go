@@ -3,7 +3,6 @@ package actor
 import (
 	"errors"
 
-	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
 )
 
@@ -13,8 +12,13 @@ type Stack struct {
 	// Flat is how many numbers of a row, which come first, the first layer reads, of so many
 	// Channels a cell. The Rest joins what the first dense layer after convolutions reads.
 	Flat, Channels, Rest int
-	Layers               []Layer
+	// Apart says what else stands for a column of an encoded row; see frame.Frame.Apart.
+	Apart  Apart
+	Layers []Layer
 }
+
+// Apart is what frame.Frame.Apart says.
+type Apart struct{ Columns, Others, Wide, First int }
 
 // Layer is a 3x3 convolution of H by W cells, or a dense layer: of one cell.
 type Layer struct {
@@ -42,10 +46,11 @@ func (m *Model) Stack() (Stack, error) {
 	}
 	cols := m.frame.Cols
 	s := Stack{Flat: cols, Channels: cols}
+	s.Apart.Columns, s.Apart.Others, s.Apart.Wide, s.Apart.First = m.frame.Apart()
 	dense := m.trunk.Layers
 	if m.convolves() {
 		convs, flat := m.conv.Planes()
-		s = Stack{Flat: flat, Channels: convs[0].In, Rest: cols - flat}
+		s.Flat, s.Channels, s.Rest = flat, convs[0].In, cols-flat
 		for _, c := range convs {
 			w, b := c.Spans()
 			s.Layers = append(s.Layers, Layer{c.H, c.W, c.In, c.Out, c.Act, w, b})
@@ -58,6 +63,3 @@ func (m *Model) Stack() (Stack, error) {
 	}
 	return s, nil
 }
-
-// EncodeWhole appends a row to dst as the weights themselves read it, which Stack names.
-func (ws *Work) EncodeWhole(dst *f32.Sparse, obs, goal []float32) { ws.enc.Add(dst, obs, goal) }

@@ -93,6 +93,7 @@ int cuDeviceGetName(char *name, int len, int) {
 	strncpy(name, "no card", len);
 	return 0;
 }
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 int cuDevicePrimaryCtxRetain(void **, int) { return 0; }
 int cuCtxSetCurrent(void *) { return 0; }
 int cuStreamCreate(void **, unsigned) { return 0; }
