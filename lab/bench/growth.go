@@ -16,13 +16,19 @@ import (
 
 // Growth is a measurement of how time and memory grow, one thing varied at a time.
 type Growth struct {
-	Axis   []string `yaml:"axis" doc:"what to vary; none: everything" oneof:"board|agents|width|sims|cores"`
+	Axis   []string `yaml:"axis" doc:"what to vary" oneof:"board|agents|width|sims|cores"`
 	Turns  int      `yaml:"turns" doc:"times that every point is measured, in turns; the median counts" range:"1..100"`
 	Points int      `yaml:"points" doc:"points of each line, from the smallest on; 0: all" range:"0.."`
 }
 
 // DefaultGrowth returns everything, three times.
-func DefaultGrowth() Growth { return Growth{Turns: 3} }
+func DefaultGrowth() Growth {
+	g := Growth{Turns: 3}
+	for _, a := range GrowthAxes() {
+		g.Axis = append(g.Axis, a.Name)
+	}
+	return g
+}
 
 // Validate returns everything that is wrong, joined.
 func (g Growth) Validate() error { return config.Check(g) }
@@ -155,7 +161,7 @@ const planner = "HOP"
 // Measure measures in turns, so that what disturbs the machine for a while disturbs all lines. count
 // is told how many trainings are done, of how many.
 func (g Growth) Measure(ctx context.Context, reg *spec.Registry, count func(done, of int)) ([]*GrowthLine, error) {
-	lines := slices.DeleteFunc(growthLines(), func(l *GrowthLine) bool { return len(g.Axis) > 0 && !slices.Contains(g.Axis, l.Axis) })
+	lines := slices.DeleteFunc(growthLines(), func(l *GrowthLine) bool { return !slices.Contains(g.Axis, l.Axis) })
 	done, of := 0, 0
 	for _, l := range lines {
 		if g.Points > 0 {

@@ -47,7 +47,9 @@ func TestTheWorstSlopeIsTheFarthestBeyond(t *testing.T) {
 // The smallest points of all axes, once each: it takes a second. The page names them all, and what was refused.
 func TestGrowthPageNamesAllAxes(t *testing.T) {
 	seen, dir := 0, t.TempDir()
-	lines, err := Growth{Turns: 1, Points: 2}.Measure(t.Context(), registry.New(), func(done, of int) { seen = of - done })
+	g := DefaultGrowth()
+	g.Turns, g.Points = 1, 2
+	lines, err := g.Measure(t.Context(), registry.New(), func(done, of int) { seen = of - done })
 	if err != nil || seen != 0 {
 		t.Fatalf("%v; %d trainings are missing", err, seen)
 	}
