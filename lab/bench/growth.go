@@ -2,10 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/hop-marl/hop/num/config"
 	"github.com/hop-marl/hop/num/cpu"
@@ -16,7 +18,7 @@ import (
 
 // Growth is a measurement of how time and memory grow, one thing varied at a time.
 type Growth struct {
-	Axis   []string `yaml:"axis" doc:"what to vary" oneof:"board|agents|width|sims|cores"`
+	Axis   []string `yaml:"axis" doc:"what to vary: board, agents, width, sims or cores"`
 	Turns  int      `yaml:"turns" doc:"times that every point is measured, in turns; the median counts" range:"1..100"`
 	Points int      `yaml:"points" doc:"points of each line, from the smallest on; 0: all" range:"0.."`
 }
@@ -31,7 +33,15 @@ func DefaultGrowth() Growth {
 }
 
 // Validate returns everything that is wrong, joined.
-func (g Growth) Validate() error { return config.Check(g) }
+func (g Growth) Validate() error {
+	errs := []error{config.Check(g)}
+	for _, name := range g.Axis {
+		if known := DefaultGrowth().Axis; !slices.Contains(known, name) {
+			errs = append(errs, config.Bad("axis", name, "one of "+strings.Join(known, ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // GrowthLine is one thing varied in one training, and what came of it.
 type GrowthLine struct {
