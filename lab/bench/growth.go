@@ -23,9 +23,9 @@ type Growth struct {
 	Points int      `yaml:"points" doc:"points of each line, from the smallest on; 0: all" range:"0.."`
 }
 
-// DefaultGrowth returns everything, three times.
+// DefaultGrowth returns everything, twice.
 func DefaultGrowth() Growth {
-	g := Growth{Turns: 3}
+	g := Growth{Turns: 2}
 	for _, a := range GrowthAxes() {
 		g.Axis = append(g.Axis, a.Name)
 	}
@@ -137,14 +137,14 @@ func growthLines() []*GrowthLine {
 		sims[i].At *= trees
 	}
 	ppo := func(more ...string) []string {
-		return append([]string{"game.river=2", "game.orchard=2", "train.envs=8", "train.window=64"}, more...)
+		return append([]string{"game.river=2", "game.orchard=2", "train.envs=8", "train.window=32"}, more...)
 	}
 	hop := func(more ...string) []string {
 		return append([]string{"train.envs=8", "train.window=16", "train.warm.windows=0", "train.standins.share=0",
 			fmt.Sprintf("search.trees=%d", trees)}, more...)
 	}
 	line := func(axis, x, name, vary string, points []GrowthPoint, sets []string, time, memory, start float64) *GrowthLine {
-		l := &GrowthLine{Axis: axis, X: x, Name: name, Preset: "ppo-cleanup", Vary: vary, Sets: sets, Points: slices.Clone(points), steps: 8 * 64}
+		l := &GrowthLine{Axis: axis, X: x, Name: name, Preset: "ppo-cleanup", Vary: vary, Sets: sets, Points: slices.Clone(points), steps: 8 * 32}
 		if name == planner {
 			l.Preset, l.steps = "hop-4x4", 8*16
 		}
