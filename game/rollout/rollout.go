@@ -276,17 +276,26 @@ func (e *Envs) prepare(players [][]Player) {
 			}
 		}
 	}
-	e.Cores.Do(e.job, e.spec.Seats, func(a int) {
-		if first, ok := players[0][a].(Preparing); ok && e.leader[a] == a {
-			first.Prepare(Window{e, e.windows})
+	if e.Workers == 1 {
+		for a, p := range players[0] {
+			e.lead(a, p)
 		}
-	})
+	} else {
+		e.Cores.Do(e.job, e.spec.Seats, func(a int) { e.lead(a, players[0][a]) })
+	}
 	for w, row := range players[:e.Workers] {
 		for a, p := range row {
 			if own, ok := p.(Preparing); ok && (w > 0 || e.leader[a] != a) {
 				own.Follow(players[0][e.leader[a]])
 			}
 		}
+	}
+}
+
+// lead lets a player prepare the window, if nobody else does for it.
+func (e *Envs) lead(a int, p Player) {
+	if own, ok := p.(Preparing); ok && e.leader[a] == a {
+		own.Prepare(Window{e, e.windows})
 	}
 }
 
