@@ -144,7 +144,8 @@ func growthLines() []*GrowthLine {
 			fmt.Sprintf("search.trees=%d", trees)}, more...)
 	}
 	line := func(axis, x, name, vary string, points []GrowthPoint, sets []string, time, memory, start float64) *GrowthLine {
-		l := &GrowthLine{Axis: axis, X: x, Name: name, Preset: "ppo-cleanup", Vary: vary, Sets: sets, Points: slices.Clone(points), steps: 8 * 32}
+		l := &GrowthLine{Axis: axis, X: x, Name: name, Preset: "ppo-cleanup", Vary: vary, Sets: sets, steps: 8 * 32}
+		l.Points = slices.Clone(points)
 		if name == planner {
 			l.Preset, l.steps = "hop-4x4", 8*16
 		}

@@ -28,7 +28,8 @@ func Steepest(lines []*GrowthLine) string {
 				if over > 0 {
 					how = fmt.Sprintf("and is to be at most %.1f", s.Most)
 				}
-				says = fmt.Sprintf("The worst slope: %s of %s grows as the %s to the power %.2f, %s.", quantities[i], l.Name, l.X, float64(s.Slope), how)
+				says = fmt.Sprintf("The worst slope: %s of %s grows as the %s to the power %.2f, %s.",
+					quantities[i], l.Name, l.X, float64(s.Slope), how)
 			}
 		}
 	}
@@ -57,8 +58,8 @@ func (p *GrowthPoint) Cells() []string {
 	if p.Refused != "" {
 		return []string{at, "refused", "", "", "", ""}
 	}
-	return []string{at, fmt.Sprintf("%.4g", 1e6*p.Time), fmt.Sprintf("%.4g to %.4g", 1e6*p.Low, 1e6*p.High), plot.Bytes(uint64(max(0, p.Bytes))),
-		plot.Bytes(uint64(p.Estimate)), fmt.Sprintf("%.3g", p.Start)}
+	return []string{at, fmt.Sprintf("%.4g", 1e6*p.Time), fmt.Sprintf("%.4g to %.4g", 1e6*p.Low, 1e6*p.High),
+		plot.Bytes(uint64(max(0, p.Bytes))), plot.Bytes(uint64(p.Estimate)), fmt.Sprintf("%.3g", p.Start)}
 }
 
 // Heads are what the cells of points are called.

@@ -36,7 +36,10 @@ func plainly(dst []float32, in, out, stride int, gain float64, r *rng.Rand) {
 
 // Two rows at a time come to the same bytes as one after the other, for odd and even numbers of them.
 func TestOrthogonalIsGramSchmidtToTheByte(t *testing.T) {
-	for _, c := range [][2]int{{1, 1}, {2, 1}, {2, 2}, {3, 3}, {3, 7}, {7, 3}, {64, 64}, {65, 65}, {130, 131}, {20001, 33}, {9000, 64}, {257, 33}, {5, 1023}, {1575, 64}, {8, 5}} {
+	for _, c := range [][2]int{
+		{1, 1}, {2, 1}, {2, 2}, {3, 3}, {3, 7}, {7, 3},
+		{64, 64}, {65, 65}, {130, 131}, {20001, 33}, {9000, 64}, {257, 33}, {5, 1023}, {1575, 64}, {8, 5},
+	} {
 		in, out := c[0], c[1]
 		a, b := rng.New(7).Rand(), rng.New(7).Rand()
 		got, want := make([]float32, in*out), make([]float32, in*out)
@@ -53,7 +56,7 @@ func TestOrthogonalIsGramSchmidtToTheByte(t *testing.T) {
 // BenchmarkOrthogonal is the first weights of a network: of 8x8, of 64x64 with four agents, of 64 agents, of two wide layers.
 func BenchmarkOrthogonal(b *testing.B) {
 	for _, c := range [][2]int{{1800, 64}, {113000, 64}, {17000, 64}, {1024, 1024}} {
-		for name, do := range map[string]func(dst []float32, in, out, stride int, gain float64, r *rng.Rand){"before": plainly, "now": orthogonal} {
+		for name, do := range map[string]func([]float32, int, int, int, float64, *rng.Rand){"before": plainly, "now": orthogonal} {
 			b.Run(fmt.Sprintf("%dx%d/%s", c[0], c[1], name), func(b *testing.B) {
 				dst, r := make([]float32, c[0]*c[1]), rng.New(1).Rand()
 				t0 := cpu.Time()
