@@ -278,10 +278,10 @@ func (e *Envs) prepare(players [][]Player) {
 	}
 	if e.Workers == 1 {
 		for a, p := range players[0] {
-			e.lead(a, p)
+			e.begin(a, p)
 		}
 	} else {
-		e.Cores.Do(e.job, e.spec.Seats, func(a int) { e.lead(a, players[0][a]) })
+		e.Cores.Do(e.job, e.spec.Seats, func(a int) { e.begin(a, players[0][a]) })
 	}
 	for w, row := range players[:e.Workers] {
 		for a, p := range row {
@@ -292,8 +292,8 @@ func (e *Envs) prepare(players [][]Player) {
 	}
 }
 
-// lead lets a player prepare the window, if nobody else does for it.
-func (e *Envs) lead(a int, p Player) {
+// begin lets a player prepare the window, if nobody else does for it.
+func (e *Envs) begin(a int, p Player) {
 	if own, ok := p.(Preparing); ok && e.leader[a] == a {
 		own.Prepare(Window{e, e.windows})
 	}
