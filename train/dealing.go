@@ -179,7 +179,14 @@ func (p *dealtPlayer) Prepare(w rollout.Window) {
 	}
 }
 
-// Follow lets the agent's own player follow the first worker's.
+// Shares reports whether the agents' own players prepare the same.
+func (p *dealtPlayer) Shares(other rollout.Player) bool {
+	own, ok := p.own.(rollout.Preparing)
+	q, dealt := other.(*dealtPlayer)
+	return ok && dealt && own.Shares(q.own)
+}
+
+// Follow lets the agent's own player follow another's.
 func (p *dealtPlayer) Follow(first rollout.Player) {
 	if own, ok := p.own.(rollout.Preparing); ok {
 		own.Follow(first.(*dealtPlayer).own)

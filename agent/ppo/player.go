@@ -195,9 +195,16 @@ func (p *Player) Prepare(w rollout.Window) {
 	p.window, p.now = w, p.view.Update()
 }
 
-// Follow takes what another worker's player of the same weights has prepared.
+// Shares reports whether another player acts by the same weights.
+func (p *Player) Shares(other rollout.Player) bool {
+	q, ok := other.(*Player)
+	return ok && q.params == p.params && q.model == p.model
+}
+
+// Follow takes what another player of the same weights has prepared.
 func (p *Player) Follow(first rollout.Player) {
-	if q, ok := first.(*Player); ok && q.params == p.params && q.model == p.model {
+	if p.Shares(first) {
+		q := first.(*Player)
 		p.window, p.now = q.window, q.now
 	}
 }

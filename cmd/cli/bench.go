@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,11 +15,12 @@ import (
 )
 
 type benchCmd struct {
-	Env   benchEnvCmd   `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
-	NN    benchNNCmd    `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
-	Plan  benchPlanCmd  `cmd:"" help:"Search: simulations a second, with and without networks."`
-	Train benchTrainCmd `cmd:"" help:"Training: agent-steps a second, by phase."`
-	Scale benchScaleCmd `cmd:"" help:"Cores: how much faster more of them are, and whether numbers stay the same."`
+	Env    benchEnvCmd    `cmd:"" help:"Games: agent-steps a second, masks and observations written."`
+	NN     benchNNCmd     `cmd:"" name:"nn" help:"Networks: forward and training steps, share of the core's peak."`
+	Plan   benchPlanCmd   `cmd:"" help:"Search: simulations a second, with and without networks."`
+	Train  benchTrainCmd  `cmd:"" help:"Training: agent-steps a second, by phase."`
+	Scale  benchScaleCmd  `cmd:"" help:"Cores: how much faster more of them are, and whether numbers stay the same."`
+	Growth benchGrowthCmd `cmd:"" help:"Growth: time, memory and start by board, agents, network, simulations and cores."`
 }
 
 type benchEnvCmd struct {
@@ -95,6 +97,32 @@ func (c benchPlanCmd) Run(a *app, all bench.Plans) error {
 		text = bench.PlanGrid
 	}
 	return c.answer(a, map[string]any{"rows": rows}, text(rows))
+}
+
+type benchGrowthCmd struct {
+	flags[bench.Growth]
+	Out string `help:"Folder to write into; default: a new one, runs/growth-001." type:"path" placeholder:"DIR"`
+	jsonFlag
+}
+
+func (c benchGrowthCmd) Run(a *app, ask bench.Growth) error {
+	bar := a.progress("trainings")
+	lines, err := ask.Measure(a.ctx, a.reg, bar.Update)
+	bar.End()
+	if err != nil {
+		return err
+	}
+	if c.Out == "" {
+		if c.Out, err = lab.NewFolder("runs", "growth"); err != nil {
+			return err
+		}
+	}
+	if err := bench.WriteGrowth(c.Out, commandLine(), ask.Turns, lines); err != nil {
+		return err
+	}
+	page := filepath.Join(c.Out, "growth.html")
+	return c.answer(a, map[string]any{"rows": lines, "worst": bench.Steepest(lines), "page": page},
+		fmt.Sprintf("%s\nOpen the page: %s\n", bench.GrowthText(lines), page))
 }
 
 type benchTrainCmd struct {

@@ -262,7 +262,10 @@ var configured = map[string]func(c *verbs){
 	"zoo":       func(c *verbs) { c.Zoo.Train.from(prepare.DefaultZoo()) },
 	"adapt":     func(c *verbs) { c.Adapt.from(prepare.DefaultAdapt()) },
 	"strangers": func(c *verbs) { c.Strangers.Score.from(scoring()) },
-	"bench":     func(c *verbs) { c.Bench.Plan.from(bench.DefaultPlans()) },
+	"bench": func(c *verbs) {
+		c.Bench.Plan.from(bench.DefaultPlans())
+		c.Bench.Growth.from(bench.DefaultGrowth())
+	},
 	"eval":      func(c *verbs) { c.Eval.from(lab.DefaultEval()) },
 	"oracle":    func(c *verbs) { c.Oracle.from(lab.DefaultSolve()) },
 	"crossplay": func(c *verbs) { c.Crossplay.from(lab.DefaultCross()) },

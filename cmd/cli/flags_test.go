@@ -117,6 +117,7 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		"sweep score ns":   func() any { c := sweep.DefaultOptions(); return &c },
 		"sweep resume x":   func() any { c := sweep.DefaultOptions(); return &c },
 		"bench plan":       func() any { c := bench.DefaultPlans(); return &c },
+		"bench growth":     func() any { c := bench.DefaultGrowth(); return &c },
 		"worker --connect": func() any { return &sweep.Server{Connect: "nats://x:1"} },
 	} {
 		words := strings.Fields(line)
@@ -152,6 +153,8 @@ func TestFlagsHaveTheDefaultsOfGo(t *testing.T) {
 		case sweepResume:
 			got = readAll(t, &c.flags, k)
 		case benchPlanCmd:
+			got = readAll(t, &c.flags, k)
+		case benchGrowthCmd:
 			got = readAll(t, &c.flags, k)
 		case workerCmd:
 			got = readAll(t, &c.flags, k)

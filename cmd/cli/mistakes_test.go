@@ -69,6 +69,8 @@ func TestMistakesNameWhatWasTyped(t *testing.T) {
 		{"bench nn --net nix", "--net nix: "},
 		{"bench nn --cpu 2", "--cpu 2: "},
 		{"bench train --steps 0", "--steps 0"},
+		{"bench growth --turns 0", "--turns 0"},
+		{"bench growth --axis nix", "--axis nix"},
 		{"zoo train --who nix", "--who nix: "},
 		{"zoo train --set game.size=-4", "--set game.size=-4: "},
 	} {

@@ -122,6 +122,7 @@ var quick = []shortened{
 	{"hop bench env", []string{"--time", "2ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
 	{"hop bench plan", []string{"--time", "1ms", "--size", "4", "--agents", "2"}},
+	{"hop bench growth", []string{"--turns", "1", "--points", "1", "--axis", "width"}},
 	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "9000"}},
 }
 
@@ -201,7 +202,7 @@ func TestPPOCooperates(t *testing.T) {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, cmd := range [][]string{
 		{"train"}, {"eval"}, {"play"}, {"collect"}, {"list"}, {"show"}, {"bench", "env"}, {"bench", "nn"}, {"bench", "train"},
-		{"bench", "plan"}, {"sweep", "run"}, {"sweep", "score"}, {"worker"},
+		{"bench", "plan"}, {"bench", "growth"}, {"sweep", "run"}, {"sweep", "score"}, {"worker"},
 		{"adapt"}, {"audit"}, {"completion"}, {"ladder"}, {"zoo", "train"}, {"zoo", "list"}, {"oracle"}, {"crossplay"}, {"compare"}, {"report"},
 		{"pretrain", "moa"}, {"pretrain", "vae"}, {"pretrain", "cvae"}, {"pretrain", "world"}, {"pretrain", "response"},
 	} {

@@ -64,6 +64,7 @@ var trapped = map[string]struct {
 	"export":            {runs: [][]string{{"export", "done", "--onnx", "--out", "onnx"}}},
 	"bench env":         {neither: "it measures our own games"},
 	"bench nn":          {neither: "it measures our own networks"},
+	"bench growth":      {neither: "it measures presets"},
 	"bench plan":        {neither: "it measures our own search"},
 	"bench scale":       {neither: "it measures presets"},
 	"bench train":       {runs: [][]string{{"bench", "train", "done/seed-1/spec.yaml", "--steps", "1024"}}},

@@ -47,6 +47,7 @@ type Envs struct {
 	fill   bool           // slot 0 of the next window must be observed
 
 	windows int     // collected
+	leader  []int   // [A] the agent whose player prepares a window for this one's
 	batched Batched // nil: states are stepped one by one
 	job     *cores.Job
 }
@@ -106,7 +107,8 @@ func New(cfg Config) (*Envs, error) {
 		cfg.Workers = min(cfg.Workers, g.Processes())
 	}
 	cfg.FixSeat = cfg.FixSeat || cfg.Game.Spec().Fixed
-	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true, job: &cores.Job{Whole: true}}
+	e := &Envs{Config: cfg, spec: cfg.Game.Spec(), env: make([]env, cfg.Envs), fill: true,
+		leader: make([]int, cfg.Game.Spec().Seats), job: &cores.Job{Whole: true}}
 	e.batched, _ = cfg.Game.(Batched)
 	agents := e.spec.Seats
 	for range cfg.Workers {
@@ -262,23 +264,39 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
 	return nil
 }
 
-// prepare lets the first worker's players prepare the window, and the others follow them.
+// prepare lets the first worker's players prepare the window, one for all agents that share what is prepared, and the others
+// follow them.
 func (e *Envs) prepare(players [][]Player) {
-	if e.Workers == 1 {
-		return
-	}
-	e.Cores.Do(e.job, e.spec.Seats, func(a int) {
-		first, ok := players[0][a].(Preparing)
-		if !ok {
-			return
-		}
-		first.Prepare(Window{e, e.windows})
-		for _, row := range players[1:e.Workers] {
-			if p, ok := row[a].(Preparing); ok {
-				p.Follow(first)
+	for a, p := range players[0] {
+		e.leader[a] = a
+		own, ok := p.(Preparing)
+		for b := 0; b < a && ok; b++ {
+			if e.leader[b] == b && own.Shares(players[0][b]) {
+				e.leader[a], ok = b, false
 			}
 		}
-	})
+	}
+	if e.Workers == 1 {
+		for a, p := range players[0] {
+			e.begin(a, p)
+		}
+	} else {
+		e.Cores.Do(e.job, e.spec.Seats, func(a int) { e.begin(a, players[0][a]) })
+	}
+	for w, row := range players[:e.Workers] {
+		for a, p := range row {
+			if own, ok := p.(Preparing); ok && (w > 0 || e.leader[a] != a) {
+				own.Follow(players[0][e.leader[a]])
+			}
+		}
+	}
+}
+
+// begin lets a player prepare the window, if nobody else does for it.
+func (e *Envs) begin(a int, p Player) {
+	if own, ok := p.(Preparing); ok && e.leader[a] == a {
+		own.Prepare(Window{e, e.windows})
+	}
 }
 
 // workAll lets every worker play its copies.

@@ -20,11 +20,12 @@ type Player interface {
 }
 
 // Preparing is a Player that has to prepare something once a window, of which the players of
-// all workers need the same.
+// all workers need the same, and perhaps those of several agents.
 type Preparing interface {
 	Player
 	Prepare(w Window)
-	Follow(first Player) // takes what another worker's player has prepared
+	Shares(other Player) bool // reports whether another agent's player prepares the same
+	Follow(first Player)      // takes what another player has prepared
 }
 
 // Watcher is a Player that remembers episodes.

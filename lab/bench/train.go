@@ -66,6 +66,15 @@ func (m mark) usedSince(from mark) map[string]float64 {
 
 // watch trains in a folder that is thrown away, and marks every window.
 func watch(ctx context.Context, sp spec.Spec, seed uint64, workers int, clock func() time.Duration, each func(mark)) error {
+	loop, err := sp.Build(seed, spec.Machine{Workers: workers, Clock: clock})
+	if err != nil {
+		return err
+	}
+	return follow(ctx, loop, each)
+}
+
+// follow runs a training that has been built.
+func follow(ctx context.Context, loop *train.SelfPlay, each func(mark)) error {
 	dir, err := os.MkdirTemp("", "hop-bench")
 	if err != nil {
 		return err
@@ -76,10 +85,6 @@ func watch(ctx context.Context, sp spec.Spec, seed uint64, workers int, clock fu
 		return err
 	}
 	defer run.Close()
-	loop, err := sp.Build(seed, spec.Machine{Workers: workers, Clock: clock})
-	if err != nil {
-		return err
-	}
 	rows := 0
 	return loop.Run(ctx, run, func(p *train.Progress) {
 		for _, list := range p.Stats {

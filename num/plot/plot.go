@@ -161,6 +161,9 @@ func New(x, y Axis) *Plot {
 	if x.Log {
 		p.X.Scale = plot.LogScale{}
 	}
+	if y.Log {
+		p.Y.Scale = plot.LogScale{}
+	}
 	p.Add(rules(y.At))
 	return &Plot{p: p, x: x, y: y, right: 8}
 }
