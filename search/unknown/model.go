@@ -250,11 +250,16 @@ func (m *model) shares(x *situation, who int) (all [maxHabits]float32, sum float
 func (m *model) draw(s, me game.Seat, who, last int, r *rng.Rand) int32 {
 	x := m.look(s, me, last)
 	all, sum := m.shares(&x, who)
+	return m.habits[pick(&all, sum, len(m.habits), r)].Act(m.st, s, r)
+}
+
+// pick draws one of so many habits by its share.
+func pick(all *[maxHabits]float32, sum float32, habits int, r *rng.Rand) int {
 	at := 0
-	for u := r.Float32()*sum - all[0]; u >= 0 && at < len(m.habits)-1; u -= all[at] {
+	for u := r.Float32()*sum - all[0]; u >= 0 && at < habits-1; u -= all[at] {
 		at++
 	}
-	return m.habits[at].Act(m.st, s, r)
+	return at
 }
 
 // predict writes the probabilities that draw draws by.
