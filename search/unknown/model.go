@@ -7,6 +7,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -318,12 +319,7 @@ func (m *model) learn(r *rng.Rand) {
 		m.gradient(at, &grad)
 		for _, of := range [2]int{0, int(at.who) + 1} {
 			for _, k := range at.on.on[:at.on.n] {
-				odds, moved := &m.odds[of][k], &m.moved[of][k]
-				for w := range m.habits {
-					g := grad[w] - pull*odds[w]
-					moved[w] += g * g
-					odds[w] += rate * g / float32(math.Sqrt(float64(1+moved[w])))
-				}
+				f32.AdaGrad(m.odds[of][k][:], grad[:], m.moved[of][k][:], pull, rate)
 			}
 		}
 	}
