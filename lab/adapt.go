@@ -131,15 +131,19 @@ func (c *adapting) forAll(others int) {
 	}
 }
 
-// share says how many cores each seed's lives are lived on: meetings and seeds come first.
+// share says how many cores each seed's lives are lived on: meetings and seeds come first, but some take
+// five times as long as others, so that where few are left a core each is not enough.
 func (c *adapting) share(rows []adaptRow) {
 	seeds := 1
 	for _, r := range rows {
 		seeds = max(seeds, len(r.seeds))
 	}
 	c.turns = make(chan struct{}, cores.Count(c.Workers))
-	c.workers = cores.Share(c.Workers, len(c.teams)*seeds)
+	c.workers = livedOn(cores.Count(c.Workers), len(c.teams)*seeds)
 }
+
+// livedOn returns on how many of all cores each of so many parts is lived.
+func livedOn(all, parts int) int { return max(cores.Share(all, parts), min(4, all, 8*all/parts)) }
 
 // turn waits for a core, and returns what leaves it to others.
 func (c *adapting) turn() (leave func()) {
