@@ -39,7 +39,8 @@ type adapting struct {
 	met     []string      // then these are the scripts among them
 
 	reading sync.Mutex
-	people  map[string]eval.Member // by their names
+	people  map[string]eval.Member    // by their names
+	agents  map[string]*spec.Newcomer // by their folders
 }
 
 // Adapt lets the agents of runs, and others, live among co-players, strangers or not, and finds out
@@ -216,9 +217,9 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 			continue
 		}
-		s, err := c.Reg.LoadNewcomer(r.dirs[0], c.site.Set, c.Agent, c.Learn)
+		s, err := c.newcomer(r.dirs[0])
 		if err != nil {
-			return nil, nil, nil, Misused("%w", err)
+			return nil, nil, nil, err
 		}
 		if r.known, err = c.knownTo(&s.Spec); err != nil {
 			return nil, nil, nil, err
@@ -262,6 +263,24 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		}
 	}
 	return rows, g, about, nil
+}
+
+// newcomer is Registry.LoadNewcomer. A run is read once: each life has an agent of its own made of it.
+func (c *adapting) newcomer(dir string) (*spec.Newcomer, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if x := c.agents[dir]; x != nil {
+		return x, nil
+	}
+	x, err := c.Reg.LoadNewcomer(dir, c.site.Set, c.Agent, c.Learn)
+	if err != nil {
+		return nil, Misused("%w", err)
+	}
+	if c.agents == nil {
+		c.agents = map[string]*spec.Newcomer{}
+	}
+	c.agents[dir] = x
+	return x, nil
 }
 
 // knownTo returns whom the agents of a run know. Elsewhere what the run was raised on is not there, nor looked for.
