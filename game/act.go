@@ -51,6 +51,11 @@ func Uniform(legal []bool, r *rng.Rand) int32 {
 	for k, ok := range legal {
 		set |= uint64(bit(ok)) << k
 	}
+	return UniformOf(set, r)
+}
+
+// UniformOf returns a uniformly drawn bit of a set, or NoAction if there is none.
+func UniformOf(set uint64, r *rng.Rand) int32 {
 	if set == 0 {
 		return NoAction
 	}
@@ -143,6 +148,14 @@ func (b Scripted[S]) Act(st State, s Seat, r *rng.Rand) int32 {
 	return Uniform(mask[:], r)
 }
 
+// Marks returns a bit for each action that is marked.
+func (b Scripted[S]) Marks(st State, s Seat) (set uint64) {
+	for k, ok := range b.Rule(st.(S), s) {
+		set |= uint64(bit(ok)) << k
+	}
+	return set
+}
+
 // Probs writes the uniform distribution over what is marked.
 func (b Scripted[S]) Probs(st State, s Seat, dst []float32) {
 	mask := b.Rule(st.(S), s)
@@ -152,7 +165,13 @@ func (b Scripted[S]) Probs(st State, s Seat, dst []float32) {
 // Reads returns that it reads places and the clock alone.
 func (Scripted[S]) Reads() Reads { return 0 }
 
-var _ Policy = Scripted[State]{}
+// Marker is a Policy that always draws evenly from some actions.
+type Marker interface {
+	Policy
+	Marks(st State, s Seat) uint64
+}
+
+var _ Marker = Scripted[State]{}
 
 // Script is the BotInfo of a Scripted bot.
 func Script[S State](name, doc string, rule func(st S, s Seat) Mask) BotInfo {

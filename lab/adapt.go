@@ -39,7 +39,8 @@ type adapting struct {
 	met     []string      // then these are the scripts among them
 
 	reading sync.Mutex
-	people  map[string]eval.Member // by their names
+	people  map[string]eval.Member    // by their names
+	agents  map[string]*spec.Newcomer // by their folders
 }
 
 // Adapt lets the agents of runs, and others, live among co-players, strangers or not, and finds out
@@ -131,15 +132,19 @@ func (c *adapting) forAll(others int) {
 	}
 }
 
-// share says how many cores each seed's lives are lived on: meetings and seeds come first.
+// share says how many cores each seed's lives are lived on: meetings and seeds come first, but some take
+// five times as long as others, so that where few are left a core each is not enough.
 func (c *adapting) share(rows []adaptRow) {
 	seeds := 1
 	for _, r := range rows {
 		seeds = max(seeds, len(r.seeds))
 	}
 	c.turns = make(chan struct{}, cores.Count(c.Workers))
-	c.workers = cores.Share(c.Workers, len(c.teams)*seeds)
+	c.workers = livedOn(cores.Count(c.Workers), len(c.teams)*seeds)
 }
+
+// livedOn returns on how many of all cores each of so many parts is lived.
+func livedOn(all, parts int) int { return max(cores.Share(all, parts), min(4, all, 8*all/parts)) }
 
 // turn waits for a core, and returns what leaves it to others.
 func (c *adapting) turn() (leave func()) {
@@ -212,9 +217,9 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 			}
 			continue
 		}
-		s, err := c.Reg.LoadNewcomer(r.dirs[0], c.site.Set, c.Agent, c.Learn)
+		s, err := c.newcomer(r.dirs[0])
 		if err != nil {
-			return nil, nil, nil, Misused("%w", err)
+			return nil, nil, nil, err
 		}
 		if r.known, err = c.knownTo(&s.Spec); err != nil {
 			return nil, nil, nil, err
@@ -258,6 +263,24 @@ func (c *adapting) rows() (rows []adaptRow, g game.Game, about map[string]any, e
 		}
 	}
 	return rows, g, about, nil
+}
+
+// newcomer is Registry.LoadNewcomer. A run is read once: each life has an agent of its own made of it.
+func (c *adapting) newcomer(dir string) (*spec.Newcomer, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if x := c.agents[dir]; x != nil {
+		return x, nil
+	}
+	x, err := c.Reg.LoadNewcomer(dir, c.site.Set, c.Agent, c.Learn)
+	if err != nil {
+		return nil, Misused("%w", err)
+	}
+	if c.agents == nil {
+		c.agents = map[string]*spec.Newcomer{}
+	}
+	c.agents[dir] = x
+	return x, nil
 }
 
 // knownTo returns whom the agents of a run know. Elsewhere what the run was raised on is not there, nor looked for.

@@ -208,9 +208,9 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		return s, err
 	}
 	s.run = r.dirs[i%len(r.dirs)]
-	x, err := c.Reg.LoadNewcomer(s.run, c.site.Set, c.Agent, c.Learn)
+	x, err := c.newcomer(s.run)
 	if err != nil {
-		return nil, Misused("%w", err)
+		return nil, err
 	}
 	lives := 1
 	if s.alone {

@@ -242,3 +242,12 @@ func TestAdaptationDoesNotDependOnWorkers(t *testing.T) {
 		}
 	}
 }
+
+// Where there are few seeds' lives for each core, each is lived on several: the longest are not waited for alone.
+func TestSeedsAreLivedOnSeveralCores(t *testing.T) {
+	for _, c := range [][3]int{{1, 1, 1}, {1, 30, 1}, {2, 1, 2}, {2, 12, 1}, {2, 30, 1}, {16, 1, 16}, {16, 30, 4}, {16, 60, 2}, {16, 200, 1}} {
+		if got := livedOn(c[0], c[1]); got != c[2] {
+			t.Errorf("%d cores, %d parts: on %d cores each, want %d", c[0], c[1], got, c[2])
+		}
+	}
+}

@@ -205,6 +205,17 @@ func adam(w, g, m, v []float32, h *adamArgs) {
 	}
 }
 
+func adaGrad(w, g, m []float32, pull, rate float32) {
+	switch active {
+	case avx512:
+		adaGradAVX512(w, g, m, pull, rate)
+	case avx2:
+		adaGradAVX2(w, g, m, pull, rate)
+	default:
+		adaGradGeneric(w, g, m, pull, rate)
+	}
+}
+
 func softmax(dst, x []float32, rows, cols int) {
 	switch {
 	case active == generic || len(dst) == 0:

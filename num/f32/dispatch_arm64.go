@@ -140,6 +140,8 @@ func adam(w, g, m, v []float32, h *adamArgs) {
 	}
 }
 
+func adaGrad(w, g, m []float32, pull, rate float32) { adaGradGeneric(w, g, m, pull, rate) }
+
 func softmax(dst, x []float32, rows, cols int) {
 	if active == generic || len(dst) == 0 {
 		softmaxGeneric(dst, x, rows, cols)

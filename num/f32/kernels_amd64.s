@@ -8433,6 +8433,65 @@ done:
 	VZEROUPPER
 	RET
 
+// func adaGradAVX512(w []float32, g []float32, m []float32, pull float32, rate float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adaGradAVX512(SB), NOSPLIT, $0-80
+	MOVQ         w_base+0(FP), DI
+	MOVQ         g_base+24(FP), SI
+	MOVQ         m_base+48(FP), DX
+	MOVQ         w_len+8(FP), CX
+	VBROADCASTSS pull+72(FP), Z6
+	VBROADCASTSS rate+76(FP), Z7
+	VBROADCASTSS      c_one<>+0(SB), Z8
+
+loop:
+	CMPQ    CX, $0x10
+	JL      rest
+	VMOVUPS (DI), Z0
+	VMOVUPS (SI), Z1
+	VMOVUPS (DX), Z2
+	VMULPS  Z6, Z0, Z3
+	VSUBPS  Z3, Z1, Z1
+	VMULPS  Z1, Z1, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (DX)
+	VADDPS  Z2, Z8, Z3
+	VSQRTPS Z3, Z3
+	VMULPS  Z7, Z1, Z1
+	VDIVPS  Z3, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, CX
+	JMP     loop
+
+rest:
+	TESTQ     CX, CX
+	JZ        done
+	MOVL      $0xffffffff, AX
+	BZHIL     CX, AX, AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (DX), K1, Z2
+	VMULPS    Z6, Z0, Z3
+	VSUBPS    Z3, Z1, Z1
+	VMULPS    Z1, Z1, Z3
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (DX)
+	VADDPS    Z2, Z8, Z3
+	VSQRTPS   Z3, Z3
+	VMULPS    Z7, Z1, Z1
+	VDIVPS    Z3, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func dotAVX512(a []float32, b []float32) float32
 // Requires: AVX, AVX512F, BMI2, SSE
 TEXT ·dotAVX512(SB), NOSPLIT, $0-52
@@ -15664,6 +15723,67 @@ rest:
 
 done:
 	LDMXCSR (SP)
+	VZEROUPPER
+	RET
+
+// func adaGradAVX2(w []float32, g []float32, m []float32, pull float32, rate float32)
+// Requires: AVX
+TEXT ·adaGradAVX2(SB), NOSPLIT, $0-80
+	MOVQ         w_base+0(FP), DI
+	MOVQ         g_base+24(FP), SI
+	MOVQ         m_base+48(FP), DX
+	MOVQ         w_len+8(FP), CX
+	VBROADCASTSS pull+72(FP), Y6
+	VBROADCASTSS rate+76(FP), Y7
+	VMOVUPS      c_one<>+0(SB), Y8
+
+loop:
+	CMPQ    CX, $0x08
+	JL      rest
+	VMOVUPS (DI), Y0
+	VMOVUPS (SI), Y1
+	VMOVUPS (DX), Y2
+	VMULPS  Y6, Y0, Y3
+	VSUBPS  Y3, Y1, Y1
+	VMULPS  Y1, Y1, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (DX)
+	VADDPS  Y2, Y8, Y3
+	VSQRTPS Y3, Y3
+	VMULPS  Y7, Y1, Y1
+	VDIVPS  Y3, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, CX
+	JMP     loop
+
+rest:
+	TESTQ      CX, CX
+	JZ         done
+	LEAQ       tailTable<>+0(SB), AX
+	SHLQ       $0x02, CX
+	SUBQ       CX, AX
+	VMOVUPS    32(AX), Y15
+	SHRQ       $0x02, CX
+	VMASKMOVPS (DI), Y15, Y0
+	VMASKMOVPS (SI), Y15, Y1
+	VMASKMOVPS (DX), Y15, Y2
+	VMULPS     Y6, Y0, Y3
+	VSUBPS     Y3, Y1, Y1
+	VMULPS     Y1, Y1, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, (DX)
+	VADDPS     Y2, Y8, Y3
+	VSQRTPS    Y3, Y3
+	VMULPS     Y7, Y1, Y1
+	VDIVPS     Y3, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (DI)
+
+done:
 	VZEROUPPER
 	RET
 

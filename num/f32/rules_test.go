@@ -110,6 +110,7 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"negative size":         func() { MulNN(x(1), x(1), x(1), -1, -1, -1, false) },
 		"Affine bias":           func() { Affine(x(4), x(6), x(6), x(3), 2, 3, 2, None) },
 		"Axpy":                  func() { Axpy(x(3), 1, x(4)) },
+		"AdaGrad":               func() { AdaGrad(x(3), x(3), x(4), 1, 1) },
 		"Add":                   func() { Add(x(3), x(3), x(2)) },
 		"Dot":                   func() { Dot(x(3), x(2)) },
 		"SumRows":               func() { SumRows(x(3), x(7), 2, 3) },

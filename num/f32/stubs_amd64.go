@@ -87,6 +87,9 @@ func mulAddAVX512(dst []float32, a []float32, b []float32)
 func adamAVX512(w []float32, g []float32, m []float32, v []float32, h *byte)
 
 //go:noescape
+func adaGradAVX512(w []float32, g []float32, m []float32, pull float32, rate float32)
+
+//go:noescape
 func dotAVX512(a []float32, b []float32) float32
 
 //go:noescape
@@ -232,6 +235,9 @@ func mulAddAVX2(dst []float32, a []float32, b []float32)
 
 //go:noescape
 func adamAVX2(w []float32, g []float32, m []float32, v []float32, h *byte)
+
+//go:noescape
+func adaGradAVX2(w []float32, g []float32, m []float32, pull float32, rate float32)
 
 //go:noescape
 func dotAVX2(a []float32, b []float32) float32

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -87,6 +88,27 @@ func use(set kernelSet) func() {
 	old := active
 	active = set
 	return func() { active = old }
+}
+
+// AdaGrad comes to the very bits of its definition, operation by operation, with every kernel set.
+func TestAdaGradIsRoundedAsItIsWritten(t *testing.T) {
+	everySet(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(13, 13))
+		for n := range 70 {
+			w, g, m := fill(r, make([]float32, n)), fill(r, make([]float32, n)), fill(r, make([]float32, n))
+			wantW, wantM := slices.Clone(w), slices.Clone(m)
+			for i := range m {
+				m[i] *= m[i]
+				d := g[i] - float32(2e-3*w[i])
+				wantM[i] = m[i] + float32(d*d)
+				wantW[i] = w[i] + float32(0.02*d)/float32(math.Sqrt(float64(1+wantM[i])))
+			}
+			was := slices.Clone(g)
+			if AdaGrad(w, g, m, 2e-3, 0.02); !slices.Equal(w, wantW) || !slices.Equal(m, wantM) || !slices.Equal(g, was) {
+				t.Fatalf("of %d: got %v and %v, want %v and %v", n, w, m, wantW, wantM)
+			}
+		}
+	})
 }
 
 func TestVectorsAreTheirDefinitions(t *testing.T) {

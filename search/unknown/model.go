@@ -7,6 +7,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -250,11 +251,16 @@ func (m *model) shares(x *situation, who int) (all [maxHabits]float32, sum float
 func (m *model) draw(s, me game.Seat, who, last int, r *rng.Rand) int32 {
 	x := m.look(s, me, last)
 	all, sum := m.shares(&x, who)
+	return m.habits[pick(&all, sum, len(m.habits), r)].Act(m.st, s, r)
+}
+
+// pick draws one of so many habits by its share.
+func pick(all *[maxHabits]float32, sum float32, habits int, r *rng.Rand) int {
 	at := 0
-	for u := r.Float32()*sum - all[0]; u >= 0 && at < len(m.habits)-1; u -= all[at] {
+	for u := r.Float32()*sum - all[0]; u >= 0 && at < habits-1; u -= all[at] {
 		at++
 	}
-	return m.habits[at].Act(m.st, s, r)
+	return at
 }
 
 // predict writes the probabilities that draw draws by.
@@ -313,12 +319,7 @@ func (m *model) learn(r *rng.Rand) {
 		m.gradient(at, &grad)
 		for _, of := range [2]int{0, int(at.who) + 1} {
 			for _, k := range at.on.on[:at.on.n] {
-				odds, moved := &m.odds[of][k], &m.moved[of][k]
-				for w := range m.habits {
-					g := grad[w] - pull*odds[w]
-					moved[w] += g * g
-					odds[w] += rate * g / float32(math.Sqrt(float64(1+moved[w])))
-				}
+				f32.AdaGrad(m.odds[of][k][:], grad[:], m.moved[of][k][:], pull, rate)
 			}
 		}
 	}

@@ -42,6 +42,8 @@ type Plan struct {
 	texts  []string // of the habits that others may have
 	own    []string // and of the scripts of one's own
 	lives  []*life
+	keeps  bool // what futures meet is kept,
+	free   free // there
 }
 
 // life is what is known and needed in one env.
@@ -66,6 +68,11 @@ type life struct {
 	q        []float64                 // [actions]
 	policy   []float32                 // the same
 	r        rng.Rand
+
+	states *states // of the decision under way; nil: futures are played by the rules alone
+	path   []int32 // [steps][seats] the joint actions of the future under way
+	caught int     // so much of it sim has played; -1: it is elsewhere
+	shown  int     // where sim was when the model looked at it; -1: elsewhere
 }
 
 // New returns the plan of an agent; nil if nobody can say how others may act in the game.
@@ -84,8 +91,15 @@ func New(g game.Game, envs int) (*Plan, error) {
 		}
 		p.own = append(p.own, "go("+l.Things[0]+",farthest,"+l.Pair[1]+")")
 	}
-	_, err = p.life(0)
-	return p, err
+	one, err := p.life(0)
+	if err != nil {
+		return nil, err
+	}
+	if s := one.newStates(); s != nil {
+		p.keeps = true
+		p.free.give(s)
+	}
+	return p, nil
 }
 
 // life returns what is known in an env.
@@ -229,6 +243,7 @@ func (p *Plan) Policy(n int) []float32 { return p.lives[n].policy }
 func (p *Plan) Improve(given []float32, v *rollout.View, n int) []float32 {
 	l := p.lives[n]
 	salt := v.Rand(n).Uint64()
+	p.begin(l, salt)
 	script, act := l.follow(v.Agent, salt)
 	l.before.Legal(l.seat[v.Agent], l.legal)
 	most, sum := math.Inf(-1), 0.
@@ -255,6 +270,7 @@ func (p *Plan) Improve(given []float32, v *rollout.View, n int) []float32 {
 	for a := range l.policy {
 		l.policy[a] /= float32(sum)
 	}
+	p.end(l)
 	return l.policy
 }
 
@@ -314,6 +330,9 @@ func (l *life) advantage(own agent.ID, a, s int, salt uint64) float64 {
 func (l *life) play(own agent.ID, act int32, s, future int, salt uint64) float64 {
 	l.r = rng.Raw(salt+uint64(future), uint64(future)<<32|1)
 	l.r.Uint64()
+	if l.states != nil {
+		return l.along(own, act, s)
+	}
 	l.sim.CopyFrom(l.before)
 	sum := 0.
 	for me := l.seat[own]; l.sim.Alive(me); act = game.NoAction {

@@ -48,16 +48,19 @@ func (s isa) over(n reg.GPPhysical, p []reg.GPPhysical, body func(p []reg.GPPhys
 	Label("done")
 }
 
+// broadcast loads a parameter into every lane.
+func broadcast(name string, x reg.VecPhysical) {
+	m, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSS(m.Addr, x)
+}
+
 func vectors(s isa) {
 	r := s.regs
 	alpha := r[8]
-	loadAlpha := func() {
-		m, err := Param("alpha").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		VBROADCASTSS(m.Addr, alpha)
-	}
+	loadAlpha := func() { broadcast("alpha", alpha) }
 	three := []string{"dst", "a", "b"}
 	const sig3 = "func(dst, a, b []float32)"
 	binary := func(name string, op func()) {
@@ -92,6 +95,7 @@ func vectors(s isa) {
 		s.store(r[2], at(p[0], 0), tail)
 	})
 	adam(s)
+	adaGrad(s)
 	dot(s)
 	sumSquares(s)
 }
@@ -153,6 +157,36 @@ func adam(s isa) {
 			s.store(w, at(p[0], 0), tail)
 		},
 		func() { LDMXCSR(control) })
+}
+
+// adaGrad writes one step of AdaGrad. Every operation is rounded as Go rounds it: models that are made in play
+// follow from each other for thousands of steps.
+func adaGrad(s isa) {
+	r := s.regs
+	pull, rate, one := r[6], r[7], r[8]
+	elementwise(s, "adaGrad", "func(w, g, m []float32, pull, rate float32)", []string{"w", "g", "m"},
+		func() {
+			broadcast("pull", pull)
+			broadcast("rate", rate)
+			VMOVUPS(num("one"), one)
+		},
+		func(p []reg.GPPhysical, tail bool) {
+			w, g, m, t := r[0], r[1], r[2], r[3]
+			s.load(at(p[0], 0), w, tail)
+			s.load(at(p[1], 0), g, tail)
+			s.load(at(p[2], 0), m, tail)
+			VMULPS(pull, w, t)
+			VSUBPS(t, g, g)
+			VMULPS(g, g, t)
+			VADDPS(t, m, m)
+			s.store(m, at(p[2], 0), tail)
+			VADDPS(m, one, t)
+			VSQRTPS(t, t)
+			VMULPS(rate, g, g)
+			VDIVPS(t, g, g)
+			VADDPS(g, w, w)
+			s.store(w, at(p[0], 0), tail)
+		})
 }
 
 // sqrt writes x = sqrt(x) for x from rootMin to rootMax, and as if x were at the
