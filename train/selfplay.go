@@ -66,21 +66,21 @@ type ImaginationMaker func(played batch.Shape, minds []learner.Mind, workers int
 // it has none.
 type abilities struct {
 	learner.Mind
-	saver     learner.Saver
-	expecting learner.Expecting
-	counting  learner.Counting
-	snapshots learner.Snapshots
-	ruled     learner.Ruled
-	networks  []learner.Network
-	predicts  bool // it models others
-	goalLen   int
+	saver      learner.Saver
+	announcing learner.Announcing
+	counting   learner.Counting
+	snapshots  learner.Snapshots
+	ruled      learner.Ruled
+	networks   []learner.Network
+	predicts   bool // it models others
+	goalLen    int
 }
 
 // abilitiesOf finds what a mind can do besides playing and learning.
 func abilitiesOf(m learner.Mind) abilities {
 	l := abilities{Mind: m}
 	l.saver, _ = learner.As[learner.Saver](m)
-	l.expecting, _ = learner.As[learner.Expecting](m)
+	l.announcing, _ = learner.As[learner.Announcing](m)
 	l.counting, _ = learner.As[learner.Counting](m)
 	l.snapshots, _ = learner.As[learner.Snapshots](m)
 	l.ruled, _ = learner.As[learner.Ruled](m)
@@ -369,7 +369,7 @@ func (s *SelfPlay) learnFrom(w *learner.Window) ([][]agent.Stat, error) {
 			return
 		}
 		for _, m := range s.minds {
-			m.expecting.Expect()
+			m.announcing.Announce()
 		}
 		var all sync.WaitGroup
 		for i := range stats {

@@ -24,9 +24,9 @@ type Trials interface {
 	Trial() int
 }
 
-// Expecting may learn beside others, on a device, and is told that a window is coming before it is
+// Announcing may learn beside others, on a device, and is told that a window is coming before it is
 // there.
-type Expecting interface{ Expect() }
+type Announcing interface{ Announce() }
 
 // Saver can be saved: everything that changes from one window to the next, so
 // that a resumed run equals an uninterrupted one.

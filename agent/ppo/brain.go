@@ -173,7 +173,7 @@ func (b *Brain) Adapt(w *learner.Window, _, own bool) error {
 var _ interface {
 	learner.Mind
 	learner.Rememberer
-	learner.Expecting
+	learner.Announcing
 	learner.Trials
 	learner.GoalReading
 	learner.Saver

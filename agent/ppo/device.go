@@ -17,21 +17,21 @@ type Device interface {
 	Hold(net actor.Stack, p *nn.Params, adam *nn.Adam, cfg Config) (Held, error)
 }
 
-// Held is a network on a device. The weights here follow after every lesson, Adam's moments when
+// Held is a network on a device. The weights here follow after every window, Adam's moments when
 // they are fetched.
 type Held interface {
-	// Expect says whether a lesson is being gathered, which others then wait for a moment.
-	Expect(lesson bool)
+	// Announce says whether a window is being gathered, which others then wait for a moment.
+	Announce(coming bool)
 	// Learn goes over a window's rows, and returns when it has; many may wait at a time.
-	Learn(Lesson) (Learnt, error)
+	Learn(Passes) (Learnt, error)
 	// Fetch brings Adam's moments here.
 	Fetch() error
 	// Put takes weights and moments as they are here.
 	Put() error
 }
 
-// Lesson is a window's encoded rows, and in which order each pass goes over them.
-type Lesson struct {
+// Passes are a window's encoded rows, and in which order each pass goes over them.
+type Passes struct {
 	X                        *f32.Sparse
 	Action                   []int32
 	LogProb, Value, Adv, Ret []float32
@@ -40,7 +40,7 @@ type Lesson struct {
 	LR, Entropy              float64
 }
 
-// Learnt is what the gradient steps of a lesson added up over their rows.
+// Learnt is what the gradient steps of a window added up over their rows.
 type Learnt struct {
 	Policy, Value, Entropy, KL, Norm float64
 	Rows, Clipped, Steps             int
@@ -62,11 +62,11 @@ func (b *Brain) Move(d Device) error {
 	return nil
 }
 
-// Expect says that a window is coming, before Learn is called: others on the same device wait for it
+// Announce says that a window is coming, before Learn is called: others on the same device wait for it
 // then, to learn beside it.
-func (b *Brain) Expect() {
+func (b *Brain) Announce() {
 	if b.held != nil {
-		b.held.Expect(true)
+		b.held.Announce(true)
 	}
 }
 
@@ -80,7 +80,7 @@ func (b *Brain) passesElsewhere(lr, ent float64) (total passStats, err error) {
 			b.orders = append(b.orders, int32(row))
 		}
 	}
-	out, err := b.held.Learn(Lesson{
+	out, err := b.held.Learn(Passes{
 		X: &b.x, Action: r.action, LogProb: r.logp, Value: r.value, Adv: r.adv, Ret: r.ret, Legal: r.legal,
 		Orders: b.orders, LR: lr, Entropy: ent,
 	})

@@ -50,7 +50,7 @@ func (b *Brain) Learn(w *learner.Window) ([]agent.Stat, error) { return b.Update
 func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 	b.check(&u)
 	if b.held != nil {
-		defer b.held.Expect(false)
+		defer b.held.Announce(false)
 	}
 	b.trainer.Share(u.Cores)
 	b.rows.clear()

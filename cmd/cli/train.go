@@ -108,12 +108,12 @@ func (c trainCmd) training(a *app, k *kong.Context) (*lab.Training, error) {
 		t, err := a.lab().NewTraining(spec, c.Seeds, c.Out, c.Workers)
 		return t, c.boardless(err)
 	}
-	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--device", "--json", "--serve", "--notify", "--accept-build", "--accept-older",
-		"--accept-unsealed", "--trust"}
+	beside := []string{"--resume", "--steps", "--seeds", "--workers", "--device", "--json", "--serve", "--notify", "--accept-build",
+		"--accept-older", "--accept-unsealed", "--trust"}
 	for _, word := range given {
 		if !slices.Contains(beside, word) {
 			return nil, usage("%s beside --resume: a run goes on with the spec and in the folder that it has; only --steps, --seeds, --workers, "+
-				"--accept-build, --accept-older, --accept-unsealed, --trust and --json can be given", word)
+				"--device, --accept-build, --accept-older, --accept-unsealed, --trust and --json can be given", word)
 		}
 	}
 	more := lab.Further{Steps: c.Steps, Build: c.AcceptBuild}

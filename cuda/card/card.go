@@ -1,8 +1,8 @@
 // Package card learns on a graphics card in place of the processor (ppo.Device).
 //
 // Networks that are alike are computed side by side: a launch costs some microseconds whether it
-// is for one network or for sixty-four. Whoever has a lesson packs it, hands it in and waits; one
-// goroutine, which owns the card, takes all lessons that wait for networks of one shape and goes
+// is for one network or for sixty-four. Whoever has a window packs it, hands it in and waits; one
+// goroutine, which owns the card, takes all that wait for networks of one shape and goes
 // over them together. Which those are is chance, and reaches no number: a network reads and writes
 // its own memory alone.
 package card
@@ -26,14 +26,14 @@ type Card struct {
 	mu     sync.Mutex
 	some   *sync.Cond // of queue
 	queue  []*order
-	coming map[*held]int // lessons that are being gathered, by when they were announced
+	coming map[*held]int // windows that are being gathered, by when they were announced
 	begun  int           // announcements
 	shapes map[string]*shape
 }
 
 // order is something for the card to do.
 type order struct {
-	of   *shape // of a lesson, which others of that shape may join; nil: something else
+	of   *shape // of a window, which others of that shape may join; nil: something else
 	by   *memory
 	from *held
 	do   func(d *device) error // something else
@@ -82,7 +82,7 @@ func open(library string) (*device, error) {
 	if d.Card, err = driver.Open(library, ptx); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"spread", "forward64", "forward32", "backward64", "backward32", "gradient64", "gradient32", "loss", "fold", "adam"} {
+	for _, name := range kernels.Names {
 		if d.kernel[name], err = d.Kernel(name); err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (c *Card) serve(d *device) {
 	}
 }
 
-// next waits for an order, and returns it with the lessons that can be done beside it.
+// next waits for an order, and returns it with the windows that can be done beside it.
 func (c *Card) next() (orders []*order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,7 @@ func (c *Card) next() (orders []*order) {
 		c.some.Wait()
 	}
 	first := c.queue[0]
-	for upto := c.begun; c.expects(first.of, upto); {
+	for upto := c.begun; c.awaited(first.of, upto); {
 		c.some.Wait()
 	}
 	rest := c.queue[:0]
@@ -141,8 +141,8 @@ func (c *Card) next() (orders []*order) {
 	return orders
 }
 
-// expects reports whether lessons of a shape are on their way that were announced by then.
-func (c *Card) expects(s *shape, upto int) bool {
+// awaited reports whether windows of a shape are on their way that were announced by then.
+func (c *Card) awaited(s *shape, upto int) bool {
 	for h, at := range c.coming {
 		if h.shape == s && at <= upto {
 			return true

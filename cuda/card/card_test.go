@@ -36,7 +36,8 @@ var fake = sync.OnceValues(func() (*card.Card, error) {
 	}
 	defer os.RemoveAll(dir)
 	lib := filepath.Join(dir, "fake.so")
-	if out, err := exec.Command("g++", "-O2", "-U_FORTIFY_SOURCE", "-std=c++17", "-shared", "-fPIC", "../kernels/fake/fake.cpp", "-o", lib).CombinedOutput(); err != nil {
+	compile := exec.Command("g++", "-O2", "-U_FORTIFY_SOURCE", "-std=c++17", "-shared", "-fPIC", "../kernels/fake/fake.cpp", "-o", lib)
+	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, errors.New("g++ cannot compile a card for tests: " + err.Error() + "\n" + string(out))
 	}
 	return card.Open(lib)
@@ -63,10 +64,11 @@ var small = []string{"train.envs=8", "train.window=10", "train.steps=160", "trai
 
 // nets are the networks that a card can hold.
 var nets = map[string][]string{
-	"dense":          {"actor.hidden=[20,12]"},
-	"tanh":           {"actor.hidden=[70]", "actor.act=tanh", "ppo.max_grad=0"},
-	"board":          {"actor.frame=board", "actor.hidden=[16]", "ppo.clip_value=true", "ppo.clip=0.01"},
-	"convolutions":   {"actor.net=conv", "actor.frame=board", "train.envs=4", "train.window=5", "train.steps=20", "ppo.minibatch=14", "ppo.epochs=1"},
+	"dense": {"actor.hidden=[20,12]"},
+	"tanh":  {"actor.hidden=[70]", "actor.act=tanh", "ppo.max_grad=0"},
+	"board": {"actor.frame=board", "actor.hidden=[16]", "ppo.clip_value=true", "ppo.clip=0.01"},
+	"convolutions": {"actor.net=conv", "actor.frame=board", "train.envs=4", "train.window=5", "train.steps=20", "ppo.minibatch=14",
+		"ppo.epochs=1"},
 	"several blocks": {"train.envs=80", "train.window=10", "train.steps=1600", "ppo.minibatch=300", "actor.hidden=[8]"},
 }
 
@@ -175,7 +177,7 @@ func TestTheCardGivesTheSameBytesAgainAndResumed(t *testing.T) {
 	for _, name := range []string{"dense", "several blocks"} {
 		sets := append([]string{"ppo.lr_end=0.0001", "ppo.entropy_end=0"}, nets[name]...)
 		first, second, third := build(t, d, sets...), build(t, d, sets...), build(t, d, sets...)
-		var both sync.WaitGroup // side by side, as lessons of any two may be
+		var both sync.WaitGroup // side by side, as windows of any two may be
 		for _, loop := range []*train.SelfPlay{first, second} {
 			both.Go(func() {
 				if err := run(t, loop, 0); err != nil {
@@ -240,9 +242,9 @@ func TestWithoutACardThatIsSaid(t *testing.T) {
 	}
 }
 
-// rows returns a lesson of so many rows for a network that reads one number.
-func rows(n int) ppo.Lesson {
-	l := ppo.Lesson{X: &f32.Sparse{}, LR: 1e-3}
+// rows returns a window of so many rows for a network that reads one number.
+func rows(n int) ppo.Passes {
+	l := ppo.Passes{X: &f32.Sparse{}, LR: 1e-3}
 	l.X.Reset(1)
 	for i := range n {
 		l.X.AppendEntry(0, 1)
@@ -254,9 +256,9 @@ func rows(n int) ppo.Lesson {
 	return l
 }
 
-// TestLessonsThatGrowDoNotWaitForEachOther has many networks of one shape ask for more and more room, while others are
-// expected.
-func TestLessonsThatGrowDoNotWaitForEachOther(t *testing.T) {
+// TestWindowsThatGrowDoNotWaitForEachOther has many networks of one shape ask for more and more room, while others are
+// announced.
+func TestWindowsThatGrowDoNotWaitForEachOther(t *testing.T) {
 	d := device(t)
 	cfg := ppo.Default()
 	cfg.Epochs, cfg.Minibatch = 1, 64
@@ -277,11 +279,11 @@ func TestLessonsThatGrowDoNotWaitForEachOther(t *testing.T) {
 		}
 		all.Go(func() {
 			for window := range 12 {
-				held.Expect(true)
+				held.Announce(true)
 				if _, err := held.Learn(rows(1 + window*(3+i%5))); err != nil {
 					t.Error(err)
 				}
-				held.Expect(false)
+				held.Announce(false)
 			}
 		})
 	}
@@ -293,6 +295,6 @@ func TestLessonsThatGrowDoNotWaitForEachOther(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
-		t.Fatal("lessons wait for each other")
+		t.Fatal("windows wait for each other")
 	}
 }

@@ -28,11 +28,11 @@ func of[T int32 | float32 | float64](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(one)))
 }
 
-// Expect says whether a lesson is being gathered.
-func (h *held) Expect(lesson bool) {
+// Announce says whether a window is being gathered.
+func (h *held) Announce(coming bool) {
 	c := h.card
 	c.mu.Lock()
-	if lesson {
+	if coming {
 		c.begun++
 		c.coming[h] = c.begun
 	} else {
@@ -42,8 +42,8 @@ func (h *held) Expect(lesson bool) {
 	c.some.Signal()
 }
 
-// Learn goes over a window's rows on the card, beside the lessons of others.
-func (h *held) Learn(l ppo.Lesson) (ppo.Learnt, error) {
+// Learn goes over a window's rows on the card, beside the windows of others.
+func (h *held) Learn(l ppo.Passes) (ppo.Learnt, error) {
 	s, m := h.shape, h.memory
 	if err := h.room(len(l.Action), len(l.X.Idx)); err != nil {
 		return ppo.Learnt{}, err
@@ -67,14 +67,14 @@ func (h *held) room(rows, entries int) error {
 	s := h.shape
 	for {
 		if !s.mu.TryRLock() { // somebody waits for room
-			h.Expect(false)
+			h.Announce(false)
 			s.mu.RLock()
 		}
 		if rows <= s.rows && entries <= s.entries {
 			return nil
 		}
 		s.mu.RUnlock()
-		h.Expect(false) // what others have packed is not to wait for this one, which waits for them
+		h.Announce(false) // what others have packed is not to wait for this one, which waits for them
 		s.mu.Lock()
 		err := h.card.ask(&order{do: func(d *device) error { return s.grow(d, rows, entries) }})
 		s.mu.Unlock()
@@ -84,8 +84,8 @@ func (h *held) room(rows, entries int) error {
 	}
 }
 
-// pack lays a lesson out as the arena has it.
-func (h *held) pack(l *ppo.Lesson) {
+// pack lays a window out as the arena has it.
+func (h *held) pack(l *ppo.Passes) {
 	s, m, c := h.shape, h.memory, &h.shape.call
 	m.rows, m.entries = len(l.Action), len(l.X.Idx)
 	ints, floats := of[int32](m.head), of[float32](m.head)
@@ -114,7 +114,7 @@ func (h *held) pack(l *ppo.Lesson) {
 	copy(of[float32](m.val), l.X.Val)
 }
 
-// read returns what a lesson came to.
+// read returns what a window came to.
 func (h *held) read() (out ppo.Learnt) {
 	s, m := h.shape, h.memory
 	at := func(place int64) []byte { return m.results[4*(int(place)-s.results.at):] }

@@ -38,18 +38,18 @@ func (c *Card) benchmark(b *testing.B, rows, networks int) {
 	in := actor.Input{Input: frame.Input{Height: 8, Width: 8, Planes: 6, Rest: 40}, Actions: 6}
 	cfg := ppo.Default()
 	cfg.Minibatch, cfg.Epochs = rows, 1
-	lesson := ppo.Lesson{X: &f32.Sparse{}, LR: 1e-3, Entropy: .01}
-	lesson.X.Reset(in.Len())
+	window := ppo.Passes{X: &f32.Sparse{}, LR: 1e-3, Entropy: .01}
+	window.X.Reset(in.Len())
 	for i := range rows {
 		for k := range 20 {
-			lesson.X.AppendEntry(int32((i*7+k*19)%in.Len()), 1)
+			window.X.AppendEntry(int32((i*7+k*19)%in.Len()), 1)
 		}
-		lesson.X.EndRow()
-		lesson.Action, lesson.Orders = append(lesson.Action, int32(i%in.Actions)), append(lesson.Orders, int32(i))
-		lesson.Legal = append(lesson.Legal, true, true, true, true, true, true)
+		window.X.EndRow()
+		window.Action, window.Orders = append(window.Action, int32(i%in.Actions)), append(window.Orders, int32(i))
+		window.Legal = append(window.Legal, true, true, true, true, true, true)
 	}
 	zeros := make([]float32, rows)
-	lesson.LogProb, lesson.Value, lesson.Adv, lesson.Ret = zeros, zeros, zeros, zeros
+	window.LogProb, window.Value, window.Adv, window.Ret = zeros, zeros, zeros, zeros
 	var orders []*order
 	var s *shape
 	var all []ppo.Held
@@ -67,7 +67,7 @@ func (c *Card) benchmark(b *testing.B, rows, networks int) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := one.Learn(lesson); err != nil {
+		if _, err := one.Learn(window); err != nil {
 			b.Fatal(err)
 		}
 		s, all = one.(*held).shape, append(all, one)

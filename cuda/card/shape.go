@@ -27,7 +27,7 @@ type kind struct {
 // rows, for which there is room for so many; when a window has more, all arenas of the shape grow.
 type shape struct {
 	kind
-	mu      sync.RWMutex // read: a lesson is under way; written: arenas grow
+	mu      sync.RWMutex // read: some are in use; written: arenas grow
 	rows    int          // room
 	entries int          // room for nonzeros
 	members []*memory    // the card's goroutine alone uses it
@@ -67,7 +67,7 @@ type memory struct {
 	weights        []byte // pinned: the weights that came back
 	head, idx, val []byte // pinned: rows, laid out as in the arena
 	results        []byte // pinned
-	rows, entries  int    // of the lesson
+	rows, entries  int    // of the window
 }
 
 // at returns where a place of its arena is on the card.
@@ -99,8 +99,9 @@ func (s *shape) place() {
 	c, w, mb := &s.call, s.weights, s.minibatch
 	*c = kernels.Call{
 		Minibatch: int32(mb), Epochs: int32(s.epochs), Splits: 1, Clip: float32(s.clip), Worth: float32(s.worth), Eps: float32(s.eps),
-		Most: float32(s.most), Weights: int32(w), Blocks: int32(parts(w, kernels.Threads)), Flat: int32(s.net.Flat), Channels: int32(s.net.Channels),
-		Apart: int32(s.net.Apart.Columns), Others: int32(s.net.Apart.Others), Broad: int32(s.net.Apart.Wide), First: int32(s.net.Apart.First),
+		Most: float32(s.most), Weights: int32(w), Blocks: int32(parts(w, kernels.Threads)), Flat: int32(s.net.Flat),
+		Channels: int32(s.net.Channels),
+		Apart:    int32(s.net.Apart.Columns), Others: int32(s.net.Apart.Others), Broad: int32(s.net.Apart.Wide), First: int32(s.net.Apart.First),
 	}
 	if s.clipValue {
 		c.ClipValue = 1
@@ -288,7 +289,7 @@ func (s *shape) reserve(d *device, m *memory, keep int) error {
 	return old.free(d)
 }
 
-// learn goes over the lessons of some networks side by side.
+// learn goes over the windows of some networks side by side.
 func (s *shape) learn(d *device, orders []*order) error {
 	steps, rows := 0, 0
 	for z, o := range orders {

@@ -35,7 +35,8 @@ type Card struct {
 
 // functions are those that are called.
 var functions = []string{
-	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
+	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent",
+	"cuStreamCreate",
 	"cuStreamSynchronize", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc",
 	"cuMemFreeHost", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD32Async",
 	"cuLaunchKernel", "cuGetErrorString", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",

@@ -41,6 +41,11 @@ const (
 	Spans   = 24   // of weights, at most
 )
 
+// Names are those of the kernels.
+var Names = []string{
+	"spread", "forward64", "forward32", "backward64", "backward32", "gradient64", "gradient32", "loss", "fold", "adam",
+}
+
 // Call is the one argument of every kernel, as kernels.cu lays it out. Places are in numbers of 4
 // bytes from the beginning of a network's arena.
 type Call struct {

@@ -124,7 +124,7 @@ func (s *Spec) move(minds []learner.Mind, d ppo.Device) error {
 	}
 	for _, m := range minds {
 		moving, ok := learner.As[interface {
-			learner.Expecting
+			learner.Announcing
 			Move(d ppo.Device) error
 		}](m)
 		if !ok {

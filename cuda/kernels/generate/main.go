@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
-	"log"
 	"os"
 	"unsafe"
 
@@ -23,13 +22,12 @@ import (
 const architecture = "compute_75"
 
 func main() {
-	log.SetFlags(0)
 	library := flag.String("nvrtc", "libnvrtc.so.12", "the compiler's library")
 	out := flag.String("out", "kernels/kernels.ptx.gz", "where the PTX goes")
 	flag.Parse()
 	ptx, err := compile(*library, kernels.Source)
 	if err != nil {
-		log.Fatal("generate: ", err)
+		fail(err)
 	}
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -43,8 +41,13 @@ func main() {
 		err = os.WriteFile(*out, b.Bytes(), 0o644)
 	}
 	if err != nil {
-		log.Fatal("generate: ", err)
+		fail(err)
 	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "generate:", err)
+	os.Exit(1)
 }
 
 // compile returns a source as PTX.
