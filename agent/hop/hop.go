@@ -92,7 +92,7 @@ func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me a
 	m := &Mind{
 		cfg: c, models: models, sees: newVisible(spec, me), population: newPopulation(c.population(models)),
 		shape: c.shape(spec, models), goalLen: c.GoalLen(spec, models), inferred: &Inferred{}, predictions: &predictions{},
-		rand: key.Child("moa").Rand(), search: c.Search.Resolve(len(spec.Actions)), cacheLog: cacheLog,
+		rand: key.Child("moa").Rand(), search: c.Search.Resolve(len(spec.Actions)), cacheLog: keptLog(spec.Seats),
 	}
 	m.game, m.rules = g, m.makeRules
 	m.own = &ownNetwork{brain: b, sees: m.sees, shape: m.shape, search: c.Own == "search", goalLen: m.goalLen, scale: float32(scale)}

@@ -68,7 +68,7 @@ func (c *Config) Memory(g game.Game, net actor.Config, size learner.Sizes) ([]le
 	// Trees with the states in them, a byte for each number observed, and two memories of answers.
 	forest, slots := c.Search.Bytes(in.Actions, spec.Seats-1, size.Envs, groupTrees)
 	group := min(float64(groupTrees), envs*float64(c.Search.Resolve(in.Actions).Trees))
-	search := players * (forest + slots*(16+obs) + 2*float64(int(1)<<cacheLog)*(8+4*(k+1)) + group*(peers*row+ownRow))
+	search := players * (forest + slots*(16+obs) + 2*float64(int(1)<<keptLog(spec.Seats))*(8+4*(k+1)) + group*(peers*row+ownRow))
 
 	beliefs := players * envs * peers * float64(hypotheses) * (row + 4*obs + 4*float64(in.GoalLen) + 8*k)
 	list := []learner.Part{
