@@ -2,6 +2,7 @@ package hop
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,5 +63,67 @@ func BenchmarkDecisionAmong(b *testing.B) {
 				b.ReportMetric(0, "ns/op")
 			})
 		}
+	}
+}
+
+// looker looks at a planner after each of its decisions.
+type looker struct {
+	*player
+	look func(v *rollout.View, n int)
+}
+
+func (p looker) Act(v *rollout.View, envs []int32) {
+	p.player.Act(v, envs)
+	for _, n := range envs {
+		p.look(v, int(n))
+	}
+}
+
+// Trees predict anew the nearest few alone: nobody else is nearer than any of them.
+func TestTheNearestFewAreNear(t *testing.T) {
+	g := public(t, 6, 10)
+	_, p := makeMind(t, g, 0, 1, func(c *Config) { c.Goals.Read, c.Search.Nearest, c.MOA.Hidden = false, 3, []int{4, 4} })
+	seen, moved := 0, map[string]bool{}
+	amidst(t, g, 20, looker{p, func(v *rollout.View, n int) {
+		st := v.State(n).(*cleanup.State)
+		me, count, farthest, nearest := st.Pos[v.SeatOf(n)], 0, int16(0), int16(99)
+		for j, near := range p.search.near {
+			d := st.Steps(me, st.Pos[v.SeatAt(v.Slot(p.sees.others[j], v.T, n))])
+			if near {
+				count, farthest = count+1, max(farthest, d)
+			} else {
+				nearest = min(nearest, d)
+			}
+		}
+		if seen, moved[fmt.Sprint(p.search.near)] = seen+1, true; count != 3 || farthest > nearest {
+			t.Errorf("%d are near, one of them %d moves away, and one who is not %d moves", count, farthest, nearest)
+		}
+	}})
+	if seen < 20 || len(moved) < 3 {
+		t.Errorf("%d decisions with %d different sets of who is near: the test saw too little", seen, len(moved))
+	}
+}
+
+// Where all are among the nearest, nothing is different from where nobody asks.
+func TestAllAreTheNearest(t *testing.T) {
+	play := func(nearest int) (acts []int32) {
+		g := public(t, 5, 4)
+		_, p := makeMind(t, g, 0, 1, func(c *Config) {
+			c.Goals.Read, c.Search.Nearest, c.Search.Depth, c.Search.Sims = false, nearest, 3, 20
+		})
+		amidst(t, g, 30, looker{p, func(v *rollout.View, n int) {
+			q, _ := p.search.Found(0)
+			for _, x := range q {
+				acts = append(acts, int32(1000*x))
+			}
+		}})
+		return acts
+	}
+	all := play(0)
+	if got := play(3); !slices.Equal(got, all) {
+		t.Error("with the three nearest of three others trees are not those of all")
+	}
+	if got := play(1); slices.Equal(got, all) {
+		t.Error("with the nearest of three others trees are those of all: nobody is far")
 	}
 }
