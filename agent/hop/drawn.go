@@ -30,7 +30,7 @@ func (o *others) drawn(d drawn, net search.NetConfig, envs, trees int) *drawn {
 		known = o.model.Model.GoalLen
 	}
 	n := len(o.sees.others)
-	most := o.together(net.Rows * n)
+	most := together(net.Rows*n, &o.sees.spec)
 	net.Net = o.model.Answers(most, known)
 	d.others, d.read, d.partner = o, make([]float32, envs*trees*n*o.model.Model.GoalLen), make([]int32, envs*trees*n)
 	config := search.OthersConfig{NetConfig: net, Others: n, Most: most, Trees: trees, Envs: envs, Vectors: &d}

@@ -242,8 +242,8 @@ func (m *Mind) Models() pretrained.Models { return m.models }
 // Population returns whom a co-player may be, as the mind has it.
 func (m *Mind) Population() []string { return m.population.names }
 
-// Model returns the model of others, for audits.
-func (m *Mind) Model() *moa.Learner { return m.others.model }
+// Model returns the agent's model of others, for audits.
+func (m *Mind) Model(agent.ID) *moa.Learner { return m.others.model }
 
 var (
 	_ learner.Mind              = (*Mind)(nil)

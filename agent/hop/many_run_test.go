@@ -1,6 +1,9 @@
 package hop_test
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hop-marl/hop/train"
@@ -22,13 +25,18 @@ train: {envs: 3, window: 8, steps: 150, save: 60, brains: [0], warm: {windows: 1
 eval: {episodes: 1}
 `
 
-// Many agents keep every promise, also where they keep hardly any answer of a network.
+// Many agents keep every promise, also where they keep hardly any answer of a network; and what
+// they share learns from their searches.
 func TestManyKeepEveryPromise(t *testing.T) {
-	spectest.PromisesOf(t, many, 1, func(p *train.Parts) {
+	_, dir := spectest.PromisesOf(t, many, 1, func(p *train.Parts) {
 		for _, m := range p.Minds {
 			m.(interface{ KeepFewAnswers() }).KeepFewAnswers()
 		}
 	})
+	metrics, err := os.ReadFile(filepath.Join(dir, "metrics.csv"))
+	if err != nil || !bytes.Contains(metrics, []byte("search/policy_loss")) || bytes.Contains(metrics, []byte("ppo/policy_loss")) {
+		t.Errorf("the network did not learn from the searches: %v", err)
+	}
 }
 
 // One network learns from many searches only where it reads nothing that each agent has of its own;

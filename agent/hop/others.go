@@ -100,15 +100,15 @@ type predictor struct {
 
 // together returns how many of so many rows the network is asked about at a time: fewer where
 // observations are large, or what waits for an answer is most of what an agent among many takes.
-func (o *others) together(rows int) int {
+func together(rows int, spec *game.Spec) int {
 	const numbers, least = 1 << 18, 32
-	return min(rows, max(least, numbers/o.sees.spec.Obs.Len()))
+	return min(rows, max(least, numbers/spec.Obs.Len()))
 }
 
 // predictor makes one for up to rows questions.
 func (o *others) predictor(rows int) *predictor {
 	s := &o.sees.spec
-	rows = o.together(rows)
+	rows = together(rows, s)
 	return &predictor{
 		others: o, ws: o.model.Model.Work(rows), turned: make([]float32, s.Obs.Len()), goal: make([]float32, o.model.Model.GoalLen),
 		probs: make([]float32, rows*len(s.Actions)), to: make([]int32, rows),

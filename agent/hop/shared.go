@@ -234,8 +234,8 @@ func (s *Shared) Search() (*search.Config, *learner.RulesMaker) { return s.first
 // Trial returns how many episodes a lifetime has while it learns; 0: that is not said.
 func (s *Shared) Trial() int { return s.first().Trial() }
 
-// Model returns the first agent's model of others, for audits.
-func (s *Shared) Model() *moa.Learner { return s.first().Model() }
+// Model returns an agent's model of others, for audits.
+func (s *Shared) Model(a agent.ID) *moa.Learner { return s.of(a).Model(a) }
 
 // Models returns the networks that were trained before the run, for audits.
 func (s *Shared) Models() pretrained.Models { return s.first().models }
