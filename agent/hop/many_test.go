@@ -2,6 +2,7 @@ package hop
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/num/cpu"
 )
 
 // public returns a cleanup of so many who are counted on one plane.
@@ -31,36 +33,54 @@ func amidst(t testing.TB, g game.Game, steps int, mine rollout.Player) {
 	collect(t, rollout.Config{Game: g}, batch.Shape{Envs: 1, Steps: steps}, bots, mine)
 }
 
-// clocked measures how long a player takes to decide.
+// clocked measures the processor time that a player takes to decide, once it has begun.
 type clocked struct {
 	rollout.Player
-	spent time.Duration
+	spent     time.Duration
+	decisions int
 }
 
 func (p *clocked) Act(v *rollout.View, envs []int32) {
-	begun := time.Now()
-	p.Player.Act(v, envs)
-	p.spent += time.Since(begun)
+	begun := cpu.Time()
+	if p.Player.Act(v, envs); v.T > 0 {
+		p.spent, p.decisions = p.spent+cpu.Time()-begun, p.decisions+1
+	}
+}
+
+// steepness is the slope of the line through points, by least squares.
+func steepness(x, y []float64) float64 {
+	var xy, xx, mx, my float64
+	for i := range x {
+		mx, my = mx+x[i]/float64(len(x)), my+y[i]/float64(len(x))
+	}
+	for i := range x {
+		xy, xx = xy+(x[i]-mx)*(y[i]-my), xx+(x[i]-mx)*(x[i]-mx)
+	}
+	return xy / max(xx, 1e-9)
 }
 
 // BenchmarkDecisionAmong is one decision of the preset hop-cleanup-64 among so many, where trees
-// predict the three nearest in every state, or all.
+// predict the three nearest in every state, or all; slope is that of log cost over log agents so far.
 func BenchmarkDecisionAmong(b *testing.B) {
 	for _, nearest := range []int{3, 0} {
+		var x, y []float64
 		for _, agents := range []int{2, 4, 8, 16, 32, 64} {
 			b.Run(fmt.Sprintf("nearest=%d/agents=%d", nearest, agents), func(b *testing.B) {
 				g := public(b, 32, agents)
 				_, p := makeMind(b, g, 0, 1, func(c *Config) {
-					c.Goals.Read, c.MOA.Hidden = false, []int{16, 16}
-					c.Search.Trees, c.Search.Sims, c.Search.Depth, c.Search.Act = 2, 14, 2, "q"
+					c.Goals.Read, c.MOA.Hidden, c.MOA.Frame = false, []int{8, 16}, "ego"
+					c.Search.Trees, c.Search.Sims, c.Search.Depth, c.Search.Act = 2, 14, 2, "visits"
 					c.Search.Nearest = nearest
 				})
 				mine := &clocked{Player: p}
-				for range b.N {
-					amidst(b, g, 10, mine)
+				for b.Loop() {
+					amidst(b, g, 20, mine)
 				}
-				b.ReportMetric(float64(mine.spent.Microseconds())/float64(10*b.N), "us/decision")
+				us := float64(mine.spent.Microseconds()) / float64(mine.decisions)
+				b.ReportMetric(us, "us/decision")
 				b.ReportMetric(0, "ns/op")
+				x, y = append(x, math.Log(float64(agents))), append(y, math.Log(us))
+				b.ReportMetric(steepness(x, y), "slope")
 			})
 		}
 	}
