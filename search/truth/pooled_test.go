@@ -13,7 +13,7 @@ import (
 
 // Where co-players are counted and not shown, states in which two of them have changed places
 // are seen alike and have different keys: what each of them would do is kept by the key.
-func TestKeysTellApartWhomObservationsCount(t *testing.T) {
+func TestKeysDifferByWhomObservationsCount(t *testing.T) {
 	c := cleanup.Default()
 	c.Size, c.Agents, c.Pooled = 5, 4, true
 	g := gametest.New(t, cleanup.New, c)
