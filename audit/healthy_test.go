@@ -54,6 +54,9 @@ var healthy = []struct {
 	{"ppo-4x4", 22, []string{"train.brains=[0,0,1,1]", "ppo.prosocial=0.5"}},
 	// Goals within episodes, and windows that cut them.
 	{"hop-coin", 23, []string{"game.horizon=20", "train.window=51", "train.warm.windows=1"}},
+	// Ten with one network that learns from all their searches, in which the three nearest are predicted anew.
+	{"hop-cleanup-64", 29, []string{"game.size=8", "game.agents=10", "game.river=2", "game.orchard=3", "game.start=0.2", "game.horizon=20",
+		"train.window=24", "train.warm.windows=1"}},
 	// Several agents with one network, who read their co-players over lives and plan in play, on the true rules.
 	{"hop+", 25, []string{"search.dynamics=rules", "models.world=", "moa.hidden=[16,16]"}},
 	// The same where there is no board: what co-players do then depends on what was played.

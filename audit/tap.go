@@ -423,7 +423,7 @@ func (p *tap) compareOthers(before, after *safetensors.File, labels int) {
 	p.moaSeen++
 	moved := false
 	for _, t := range before.Tensors {
-		if !strings.HasPrefix(t.Name, "moa/net/") {
+		if !strings.Contains(t.Name, "moa/net/") {
 			continue
 		}
 		u, ok := after.Get(t.Name)

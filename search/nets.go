@@ -111,9 +111,13 @@ type OthersConfig struct {
 	NetConfig
 	Beliefs
 	Others  int
+	Most    int     // rows that Net takes at a time; 0: as many as there may be
 	Trees   int     // a decision
 	Envs    int     // most decisions at once
 	Vectors Vectors // may be nil: rows have no goal
+	// Far reports whether a tree's co-player acts in all its states as the network says at its
+	// root, so far as that is legal there; nil: nobody does.
+	Far func(tree int32, other int) bool
 }
 
 // NetOthers is Others made from a network that predicts, with a cache by state,
@@ -124,6 +128,7 @@ type NetOthers struct {
 	Cache *Cache // [A] probabilities
 
 	goal  []int32 // [trees][others]
+	root  []Query // [trees] where there may be somebody far
 	obs   []float32
 	probs []float32 // [rows][others][A]
 	mask  []uint32  // [rows][others]
@@ -133,10 +138,17 @@ type NetOthers struct {
 // NewNetOthers returns a model with an empty cache.
 func NewNetOthers(c OthersConfig) *NetOthers {
 	rows := c.Rows * c.Others
-	return &NetOthers{
-		OthersConfig: c, Cache: NewCache(c.Log, c.Actions), goal: make([]int32, c.Envs*c.Trees*c.Others),
-		obs: make([]float32, c.ObsLen), probs: make([]float32, rows*c.Actions), mask: make([]uint32, rows), miss: make([]int32, 0, rows),
+	if c.Most == 0 {
+		c.Most = rows
 	}
+	n := &NetOthers{
+		OthersConfig: c, Cache: NewCache(c.Log, c.Actions), goal: make([]int32, c.Envs*c.Trees*c.Others),
+		obs: make([]float32, c.ObsLen), probs: make([]float32, rows*c.Actions), mask: make([]uint32, rows), miss: make([]int32, 0, c.Most),
+	}
+	if c.Far != nil {
+		n.root = make([]Query, c.Envs*c.Trees)
+	}
+	return n
 }
 
 // Of returns the goals drawn for a tree, a view.
@@ -159,18 +171,24 @@ func (n *NetOthers) Draw(dst []int32, qs []Query, rs []rng.Rand) {
 	n.miss = n.miss[:0]
 	for i := range qs {
 		q := &qs[i]
+		if n.root != nil && q.Depth == 0 {
+			n.root[q.Tree] = *q
+		}
 		for j := range n.Others {
 			at := i*n.Others + j
 			n.mask[at] = n.Legal(q.Tree, q.Slot, j+1)
 			if n.mask[at] == 0 {
 				continue
 			}
-			goal := n.goal[int(q.Tree)*n.Others+j]
-			if row := n.Cache.Find(n.key(q, j, goal)); row != nil {
+			goal, of := n.goal[int(q.Tree)*n.Others+j], n.asked(q, j)
+			if row := n.Cache.Find(n.key(of, j, goal)); row != nil {
 				copy(n.probs[at*n.Actions:(at+1)*n.Actions], row)
 				continue
 			}
-			n.Observe(n.obs, q.Tree, q.Slot, j+1)
+			if len(n.miss) == n.Most {
+				n.answer(qs)
+			}
+			n.Observe(n.obs, of.Tree, of.Slot, j+1)
 			var v []float32
 			if n.Vectors != nil {
 				v = n.Vectors.Vector(q.Tree, j, goal)
@@ -179,28 +197,67 @@ func (n *NetOthers) Draw(dst []int32, qs []Query, rs []rng.Rand) {
 			n.miss = append(n.miss, int32(at))
 		}
 	}
-	if len(n.miss) > 0 {
-		n.answer(qs)
-	}
+	n.answer(qs)
 	for at := range dst {
 		dst[at] = -1
-		if n.mask[at] != 0 {
-			dst[at] = rng.Pick(n.probs[at*n.Actions:(at+1)*n.Actions], rs[qs[at/n.Others].Tree].Float32())
+		if n.mask[at] == 0 {
+			continue
 		}
+		q, probs := &qs[at/n.Others], n.probs[at*n.Actions:(at+1)*n.Actions]
+		if n.asked(q, at%n.Others) != q {
+			within(probs, n.mask[at])
+		}
+		dst[at] = rng.Pick(probs, rs[q.Tree].Float32())
+	}
+}
+
+// asked returns in which state the network is asked what a co-player does in q's.
+func (n *NetOthers) asked(q *Query, j int) *Query {
+	if n.root != nil && q.Depth > 0 && n.Far(q.Tree, j) {
+		return &n.root[q.Tree]
+	}
+	return q
+}
+
+// within keeps of a distribution what is in a set: all of it as likely as the rest where it has
+// nothing there.
+func within(probs []float32, set uint32) {
+	sum := float32(0)
+	for k, p := range probs {
+		if set>>k&1 == 0 {
+			probs[k] = 0
+		} else {
+			sum += p
+		}
+	}
+	if sum == 0 {
+		softmax(probs, probs, set, 1)
+		return
+	}
+	for k := range probs {
+		probs[k] /= sum
 	}
 }
 
 // answer runs the network on the rows that were missed and keeps its answers.
 func (n *NetOthers) answer(qs []Query) {
+	if len(n.miss) == 0 {
+		return
+	}
 	logits, _ := n.Run()
 	for row, at := range n.miss {
 		probs := n.probs[int(at)*n.Actions : (int(at)+1)*n.Actions]
-		softmax(probs, logits[row*n.Actions:(row+1)*n.Actions], n.mask[at], 1)
-		q, j := &qs[int(at)/n.Others], int(at)%n.Others
-		if key := n.key(q, j, n.goal[int(q.Tree)*n.Others+j]); key != 0 {
+		q, j, legal := &qs[int(at)/n.Others], int(at)%n.Others, n.mask[at]
+		of := n.asked(q, j)
+		if of != q {
+			legal = n.Legal(of.Tree, of.Slot, j+1)
+		}
+		softmax(probs, logits[row*n.Actions:(row+1)*n.Actions], legal, 1)
+		if key := n.key(of, j, n.goal[int(q.Tree)*n.Others+j]); key != 0 {
 			copy(n.Cache.Put(key), probs)
 		}
 	}
+	n.miss = n.miss[:0]
 }
 
 // key names a state, a co-player and its goal.

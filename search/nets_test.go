@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -112,6 +113,59 @@ func TestCachesChangeNothingButTheWork(t *testing.T) {
 			}
 			if log == 12 && asked > most/4 {
 				t.Errorf("groups of %d: %d rows asked of %d without a cache", group, asked, most)
+			}
+		}
+	}
+}
+
+// walk is one on the numbers from 0: with state 3 slots on, an action less is legal.
+type walk struct{ asked []int32 }
+
+func (l *walk) Observe(dst []float32, _, slot int32, _ int) { dst[0] = float32(slot) }
+
+func (l *walk) Legal(_, slot int32, _ int) uint32 { return [4]uint32{0b011, 0b111, 0b110, 0b100}[slot] }
+
+func (l *walk) Add(obs, _ []float32) { l.asked = append(l.asked, int32(obs[0])) }
+
+func (l *walk) Run() (logits, _ []float32) {
+	for _, slot := range l.asked {
+		logits = append(logits, float32(slot), 1, 0)
+	}
+	return logits, nil
+}
+
+// Who is far does in all of a tree what the network says at its root, so far as that is legal there.
+func TestWhoIsFarActsAsAtTheRoot(t *testing.T) {
+	for _, log := range []int{0, 8} {
+		l := &walk{}
+		nc := NetConfig{Observer: l, Net: l, ObsLen: 1, Actions: 3, Rows: 1, Log: log}
+		o := NewNetOthers(OthersConfig{NetConfig: nc, Beliefs: halves{}, Others: 2, Most: 1, Trees: 1, Envs: 1,
+			Far: func(_ int32, other int) bool { return other == 1 }})
+		const draws = 4000
+		rs := []rng.Rand{rng.New(1).Rand()}
+		for slot, want := range [4][2][3]float64{
+			{{0.269, 0.731, 0}, {0.269, 0.731, 0}}, // the root, where they differ in nothing
+			{{0.422, 0.422, 0.155}, {0.269, 0.731, 0}},
+			{{0, 0.731, 0.269}, {0, 1, 0}},
+			{{0, 0, 1}, {0, 0, 1}}, // nothing that was legal at the root is
+		} {
+			var count [2][3]float64
+			for range draws {
+				l.asked = l.asked[:0]
+				var dst [2]int32
+				q := Query{Slot: int32(slot), Key: uint64(2*slot + 1), Depth: int32(min(slot, 1))}
+				o.Draw(dst[:], []Query{q}, rs)
+				for j, a := range dst {
+					count[j][a] += 1. / draws
+				}
+			}
+			for j := range count {
+				for a, p := range count[j] {
+					if math.Abs(p-want[j][a]) > 0.04 {
+						t.Errorf("state %d: co-player %d plays %.3f, want %.3f", slot, j, count[j], want[j])
+						break
+					}
+				}
 			}
 		}
 	}

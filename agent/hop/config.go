@@ -64,6 +64,7 @@ type Search struct {
 	Guard         bool   `yaml:"guard" doc:"in play, where returns refute again and again what was expected of them, answer by what really earned most: the plan, or one of the game's scripts, safe ones among them (for goals context that are read without types)"`
 	Unknown       bool   `yaml:"unknown" doc:"with guard: in play, make a model of each co-player from what it does, and where that predicts better than what was read, plan against it on the true rules"`
 	Unseen        string `yaml:"unseen" doc:"with game.view, what a search takes to be where nothing is seen: in each tree another draw from what may be there; what was last seen there; or nothing and nobody" oneof:"drawn|seen|gone"`
+	Nearest       int    `yaml:"nearest" doc:"how many co-players, the nearest on the board, are predicted in every state of a tree; the others act in all of it as they are predicted at its root; 0: all are the nearest" unit:"co-players" range:"0..63"`
 	Others        string `yaml:"others" doc:"how co-players act in a tree: as the model of others says, or uniformly (an ablation)" oneof:"model|uniform"`
 }
 
@@ -259,6 +260,19 @@ func (c Config) For(spec game.Spec) Config {
 	return c
 }
 
+// Pools says why players cannot read boards that count the co-players in place of showing each.
+func (c *Config) Pools() error {
+	switch {
+	case c.Goals.learnt():
+		return config.Bad("goals.kind", c.Goals.Kind, "hand or none, because game.pooled shows no histories to infer goals from")
+	case c.Search.Dynamics == "world":
+		return config.Bad("search.dynamics", c.Search.Dynamics, "rules, because game.pooled tells co-players apart no more")
+	case c.MOA.Augment != "none":
+		return config.Bad("moa.augment", c.MOA.Augment, "none, because game.pooled shows no co-players to be put in another order")
+	}
+	return nil
+}
+
 // Fits says why the settings cannot be those of players of a game.
 func (c *Config) Fits(g game.Game) error {
 	spec := g.Spec()
@@ -271,6 +285,8 @@ func (c *Config) Fits(g game.Game) error {
 		return config.Bad("search.kind", c.Search.Kind, "none,"+hidden+"nothing can be supposed of it in "+spec.Name+"; or game.view 0")
 	case spec.View > 0 && c.Goals.Kind == "hand" && c.Belief.Count == "goal":
 		return config.Bad("belief.count", c.Belief.Count, "evidence,"+hidden+"goals that are reached there are not seen")
+	case c.Search.Nearest > 0 && !onBoard(g):
+		return config.Bad("search.nearest", c.Search.Nearest, "0, because nobody is near or far in "+spec.Name)
 	case c.Search.Dynamics == "vectors" && l.Picture != [3]int{}:
 		return config.Bad("search.dynamics", c.Search.Dynamics, "another learner, such as ppo, because "+spec.Name+" shows pictures")
 	case c.Goals.Kind == "hand" && len(spec.Goals) == 0:

@@ -18,6 +18,7 @@ type drawn struct {
 	names     *names
 	sure      []int32   // [others] hypotheses that are known to hold; nil: none are
 	read      []float32 // [trees][others][GoalLen] what the model reads of what was drawn
+	near      []bool    // [decisions][others] who is predicted in every state of a tree; nil: all
 	partner   []int32   // [trees][others] who stands for it
 }
 
@@ -29,9 +30,14 @@ func (o *others) drawn(d drawn, net search.NetConfig, envs, trees int) *drawn {
 		known = o.model.Model.GoalLen
 	}
 	n := len(o.sees.others)
-	net.Net = o.model.Answers(net.Rows*n, known)
+	most := together(net.Rows*n, &o.sees.spec)
+	net.Net = o.model.Answers(most, known)
 	d.others, d.read, d.partner = o, make([]float32, envs*trees*n*o.model.Model.GoalLen), make([]int32, envs*trees*n)
-	d.net = search.NewNetOthers(search.OthersConfig{NetConfig: net, Others: n, Trees: trees, Envs: envs, Vectors: &d})
+	config := search.OthersConfig{NetConfig: net, Others: n, Most: most, Trees: trees, Envs: envs, Vectors: &d}
+	if d.near != nil {
+		config.Far = d.far
+	}
+	d.net = search.NewNetOthers(config)
 	return &d
 }
 
@@ -61,6 +67,12 @@ func (d *drawn) Goals(tree int32, r *rng.Rand) {
 			o.about(v, j)
 		}
 	}
+}
+
+// far reports whether a tree's co-player, of whom the model is asked, is predicted at the root alone.
+func (d *drawn) far(tree int32, j int) bool {
+	i, s := d.decision(tree), d.others.sees
+	return !d.near[s.at(i, j)] && int(d.Of(tree)[j]) != d.others.shape.doubt && d.inferred.open(s.at(d.net.Env[i], j))
 }
 
 // Draw draws the co-players' actions.

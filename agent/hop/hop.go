@@ -92,7 +92,7 @@ func newMind(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, me a
 	m := &Mind{
 		cfg: c, models: models, sees: newVisible(spec, me), population: newPopulation(c.population(models)),
 		shape: c.shape(spec, models), goalLen: c.GoalLen(spec, models), inferred: &Inferred{}, predictions: &predictions{},
-		rand: key.Child("moa").Rand(), search: c.Search.Resolve(len(spec.Actions)), cacheLog: cacheLog,
+		rand: key.Child("moa").Rand(), search: c.Search.Resolve(len(spec.Actions)), cacheLog: keptLog(spec.Seats),
 	}
 	m.game, m.rules = g, m.makeRules
 	m.own = &ownNetwork{brain: b, sees: m.sees, shape: m.shape, search: c.Own == "search", goalLen: m.goalLen, scale: float32(scale)}
@@ -242,8 +242,8 @@ func (m *Mind) Models() pretrained.Models { return m.models }
 // Population returns whom a co-player may be, as the mind has it.
 func (m *Mind) Population() []string { return m.population.names }
 
-// Model returns the model of others, for audits.
-func (m *Mind) Model() *moa.Learner { return m.others.model }
+// Model returns the agent's model of others, for audits.
+func (m *Mind) Model(agent.ID) *moa.Learner { return m.others.model }
 
 var (
 	_ learner.Mind              = (*Mind)(nil)

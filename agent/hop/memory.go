@@ -59,18 +59,20 @@ func (c *Config) Memory(g game.Game, net actor.Config, size learner.Sizes) ([]le
 	envs, players := float64(size.Envs), minds*float64(size.Workers)
 
 	// Weights, gradients, Adam's two, the start, the shards' gradients; a batch of rows; and the
-	// trajectories of a window, of whose numbers few are not zero.
-	seen := float64(size.Window) * envs * peers
+	// trajectories of a window, of whose numbers few are not zero, of the minds that learn now.
+	seen := float64(size.Window) * envs * peers * min(1, float64(2*size.Workers)/minds)
 	shards := model.Shards(c.MOA.Shards, c.MOA.Batch)
 	models := minds * (4*float64(others.Len())*(5+float64(shards)) + float64(4*c.MOA.Batch)*row +
 		seen*(obs+4*float64(in.GoalLen)+k))
 
 	// Trees with the states in them, a byte for each number observed, and two memories of answers.
 	forest, slots := c.Search.Bytes(in.Actions, spec.Seats-1, size.Envs, groupTrees)
-	group := min(float64(groupTrees), envs*float64(c.Search.Resolve(in.Actions).Trees))
-	search := players * (forest + slots*(16+obs) + 2*float64(int(1)<<cacheLog)*(8+4*(k+1)) + group*(peers*row+ownRow))
+	group := min(groupTrees, size.Envs*c.Search.Resolve(in.Actions).Trees)
+	asked := float64(together(group*(spec.Seats-1), &spec))
+	search := players * (forest + slots*(16+obs) + 2*float64(int(1)<<keptLog(spec.Seats))*(8+4*(k+1)) + asked*row + float64(group)*ownRow)
 
-	beliefs := players * envs * peers * float64(hypotheses) * (row + 4*obs + 4*float64(in.GoalLen) + 8*k)
+	asked = float64(together(size.Envs*(spec.Seats-1)*hypotheses, &spec))
+	beliefs := players * (asked*(row+4*k) + 4*obs + 4*envs*peers*float64(hypotheses)*k)
 	list := []learner.Part{
 		{Name: "models of others", Bytes: models, Fields: []string{"train.envs", "train.window", "moa.hidden"}},
 		{Name: "search trees", Bytes: search, Fields: []string{"search.sims", "search.trees", "train.envs"}},

@@ -89,18 +89,28 @@ func (p *predictions) of(at int) []float32 { return p.probs[at*p.each : (at+1)*p
 type predictor struct {
 	others *others
 	ws     *moa.Work
-	rows   int       // that were asked
-	obs    []float32 // [rows][ObsLen]
-	goal   []float32 // [rows][GoalLen]
+	dst    []float32 // [...][K] where answers go
+	rows   int       // that were asked and not answered
+	of     [3]int    // which co-player, slot and env the last of them is about
+	turned []float32 // [ObsLen] what is seen from another's place
+	goal   []float32 // [GoalLen]
 	probs  []float32 // [rows][K]
 	to     []int32   // [rows] which distribution of what is written to the answer is
+}
+
+// together returns how many of so many rows the network is asked about at a time: fewer where
+// observations are large, or what waits for an answer is most of what an agent among many takes.
+func together(rows int, spec *game.Spec) int {
+	const numbers, least = 1 << 18, 32
+	return min(rows, max(least, numbers/spec.Obs.Len()))
 }
 
 // predictor makes one for up to rows questions.
 func (o *others) predictor(rows int) *predictor {
 	s := &o.sees.spec
+	rows = together(rows, s)
 	return &predictor{
-		others: o, ws: o.model.Model.Work(rows), obs: make([]float32, rows*s.Obs.Len()), goal: make([]float32, rows*o.model.Model.GoalLen),
+		others: o, ws: o.model.Model.Work(rows), turned: make([]float32, s.Obs.Len()), goal: make([]float32, o.model.Model.GoalLen),
 		probs: make([]float32, rows*len(s.Actions)), to: make([]int32, rows),
 	}
 }
@@ -108,24 +118,28 @@ func (o *others) predictor(rows int) *predictor {
 // ask asks what co-player j would do at slot t of env n, from its own place, if it were after
 // what the features say.
 func (p *predictor) ask(to int, ro *batch.Rollout, j, t, n int, features []float32) {
-	o, i := p.others, p.rows
-	width, goalLen := o.sees.spec.Obs.Len(), o.model.Model.GoalLen
-	obs := p.obs[i*width : (i+1)*width]
-	copy(obs, o.sees.obs(obs, ro, o.sees.others[j], t, n))
-	o.read(p.goal[i*goalLen:(i+1)*goalLen], j, features)
-	p.to[i], p.rows = int32(to), i+1
+	if p.rows == len(p.to) {
+		p.answer()
+	}
+	o, i, of := p.others, p.rows, [3]int{j, t, n}
+	var obs []float32
+	if i == 0 || of != p.of {
+		obs = o.sees.obs(p.turned, ro, o.sees.others[j], t, n)
+	}
+	o.read(p.goal, j, features)
+	p.ws.Ask(obs, p.goal)
+	p.of, p.to[i], p.rows = of, int32(to), i+1
 }
 
-// answer writes what was asked, dst [...][K].
-func (p *predictor) answer(dst []float32) {
+// answer writes what was asked.
+func (p *predictor) answer() {
 	rows, k := p.rows, len(p.others.sees.spec.Actions)
 	if p.rows = 0; rows == 0 {
 		return
 	}
-	width, goalLen := p.others.sees.spec.Obs.Len(), p.others.model.Model.GoalLen
-	p.ws.Predict(p.others.model.Params, p.obs[:rows*width], p.goal[:rows*goalLen], p.probs[:rows*k])
+	p.ws.Answer(p.others.model.Params, p.probs[:rows*k])
 	for i, to := range p.to[:rows] {
-		copy(dst[int(to)*k:(int(to)+1)*k], p.probs[i*k:(i+1)*k])
+		copy(p.dst[int(to)*k:(int(to)+1)*k], p.probs[i*k:(i+1)*k])
 	}
 }
 
@@ -133,6 +147,7 @@ func (p *predictor) answer(dst []float32) {
 // whom nothing is inferred all of them say the same.
 func (p *predictor) Predict(v *rollout.View, envs []int32, x *Inferred, dst *predictions) {
 	o, k := p.others, len(p.others.sees.spec.Actions)
+	p.dst = dst.probs
 	for _, e := range envs {
 		n := int(e)
 		dst.made[n] = true
@@ -152,7 +167,7 @@ func (p *predictor) Predict(v *rollout.View, envs []int32, x *Inferred, dst *pre
 			}
 		}
 	}
-	p.answer(dst.probs)
+	p.answer()
 }
 
 // hindsight writes how likely each hypothesis is given all that a co-player did in a
@@ -160,6 +175,7 @@ func (p *predictor) Predict(v *rollout.View, envs []int32, x *Inferred, dst *pre
 // step t, probs scratch, [steps][hypotheses][K].
 func (p *predictor) hindsight(dst []float64, probs []float32, ro *batch.Rollout, path trajectory, features func(t, g int) []float32) {
 	o, h, k := p.others, len(dst), len(p.others.sees.spec.Actions)
+	p.dst = probs
 	for t := path.lo; t < path.hi; t++ {
 		for g := range h {
 			if to := (t-path.lo)*h + g; g == o.shape.doubt {
@@ -169,7 +185,7 @@ func (p *predictor) hindsight(dst []float64, probs []float32, ro *batch.Rollout,
 			}
 		}
 	}
-	p.answer(probs)
+	p.answer()
 	for g := range dst {
 		dst[g] = 1 / float64(h)
 	}

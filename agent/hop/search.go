@@ -1,9 +1,13 @@
 package hop
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/rollout"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/search"
 	"github.com/hop-marl/hop/search/learned"
@@ -27,6 +31,8 @@ type planner struct {
 	rs       []rng.Rand  // [decisions][trees]
 	seats    []game.Seat // [places]
 	place    []int       // [decisions][others] ego-first place of each co-player, or absent
+	nearest  int         // how many are predicted in every state of a tree
+	near     []bool      // [decisions][others] who they are; nil: all
 	seen     int         // how often weights had changed when caches were made
 	supposed *supposed   // the roots where not everything is in view; nil: it is
 }
@@ -45,6 +51,9 @@ const (
 	cacheLog   = 15
 )
 
+// keptLog is cacheLog among few. Among many each keeps less, so that all keep as much as sixteen do.
+func keptLog(seats int) int { return cacheLog - bits.Len(uint(seats-1)/16) }
+
 // absent is the place of one who has left.
 const absent = -1
 
@@ -62,6 +71,10 @@ func (m *Mind) newSearch(envs int, goals Inference) (*planner, error) {
 		return nil, err
 	}
 	co := drawn{beliefs: m.beliefs, inference: goals, inferred: m.inferred, names: &s.names, sure: m.truth.goals}
+	if s.nearest = m.cfg.Search.Nearest; s.nearest > 0 && s.nearest < n {
+		s.near = make([]bool, envs*n)
+		co.near = s.near
+	}
 	s.add = func(f *search.Forest) error { return m.addPart(s, f, co) }
 	if m.sees.spec.View > 0 {
 		s.supposed = m.newSupposed(envs)
@@ -139,10 +152,43 @@ func (s *planner) setRoot(v *rollout.View, i, n, parts int) {
 			p.rules.Set(i, v.State(n), s.seats)
 		}
 	}
+	if s.near != nil {
+		s.rank(v, i, n)
+	}
 	s.env = append(s.env, n)
 	lo := len(s.rs)
 	s.rs = s.rs[:lo+s.forest.Trees]
 	search.Fork(s.rs[lo:], v.Rand(n))
+}
+
+// onBoard reports whether it is known who is near whom in a game.
+func onBoard(g game.Game) bool {
+	_, ok := g.New().(script.Field)
+	return ok
+}
+
+// rank notes who is near in decision i, of env n: by moves and then, of equals, by the order of
+// seats. Who is not seen is far.
+func (s *planner) rank(v *rollout.View, i, n int) {
+	field, near := v.State(n).(script.Field), s.near[s.sees.at(i, 0):s.sees.at(i+1, 0)]
+	me := field.Place(s.seats[0])
+	clear(near)
+	for range s.nearest {
+		best, least := -1, math.MaxInt
+		for j, a := range s.sees.others {
+			if near[j] || !s.sees.there(v.Rollout, a, v.T, n) {
+				continue
+			}
+			moves := int(field.Steps(me, field.Place(s.seats[j+1])))
+			if far := moves*len(s.seats) + s.sees.place(v.Rollout, a, v.T, n); far < least {
+				best, least = j, far
+			}
+		}
+		if best < 0 {
+			return
+		}
+		near[best] = true
+	}
 }
 
 // Found returns the policy of decision i, a view, and what its state is worth.

@@ -29,9 +29,9 @@ type Shared struct {
 
 // NewShared returns the mind of the agents that the brain belongs to.
 func NewShared(c Config, g game.Game, models pretrained.Models, b *ppo.Brain, scale float64, key rng.Key) (*Shared, error) {
-	if c.Watches() {
-		return nil, config.Bad("train.brains", b.Agents(), "one for each agent, because only agents who learn by PPO (own ppo) can "+
-			"share a network")
+	if c.Watches() && (c.GoalLen(g.Spec(), models) > 0 || c.Rank > 0) {
+		return nil, config.Bad("train.brains", b.Agents(), "one for each agent, because agents can share a network who learn by PPO (own "+
+			"ppo), or from a search by a network that reads no goals (goals.read false) and true rewards (rank 0)")
 	}
 	s := &Shared{brain: b}
 	world, err := newVectors(c, g.Spec(), key)
@@ -65,7 +65,8 @@ func (s *Shared) Players(a agent.ID, workers, envs int) ([]rollout.Player, error
 	return m.Players(a, workers, envs)
 }
 
-// Learn lets each learn about the others, and the network by PPO from what all of them played.
+// Learn lets each learn about the others, and the network from what all of them played: by PPO, or
+// from their searches.
 func (s *Shared) Learn(w *learner.Window) ([]agent.Stat, error) {
 	s.changed()
 	others, err := s.learnOthers(w)
@@ -74,7 +75,7 @@ func (s *Shared) Learn(w *learner.Window) ([]agent.Stat, error) {
 	}
 	u := s.first().update(w)
 	s.first().vectors.Fit(u)
-	own, err := s.brain.Update(ppo.Update{Window: w})
+	own, err := s.brain.Update(ppo.Update{Window: w, Search: s.first().own.search})
 	return slices.Concat(own, others, u.stats), cmp.Or(u.err, err)
 }
 
@@ -233,8 +234,8 @@ func (s *Shared) Search() (*search.Config, *learner.RulesMaker) { return s.first
 // Trial returns how many episodes a lifetime has while it learns; 0: that is not said.
 func (s *Shared) Trial() int { return s.first().Trial() }
 
-// Model returns the first agent's model of others, for audits.
-func (s *Shared) Model() *moa.Learner { return s.first().Model() }
+// Model returns an agent's model of others, for audits.
+func (s *Shared) Model(a agent.ID) *moa.Learner { return s.of(a).Model(a) }
 
 // Models returns the networks that were trained before the run, for audits.
 func (s *Shared) Models() pretrained.Models { return s.first().models }

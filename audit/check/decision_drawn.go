@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/hop-marl/hop/agent/hop"
@@ -10,6 +11,7 @@ import (
 	"github.com/hop-marl/hop/agent/learner"
 	"github.com/hop-marl/hop/audit/reference"
 	"github.com/hop-marl/hop/game"
+	"github.com/hop-marl/hop/game/script"
 	"github.com/hop-marl/hop/num/rng"
 	"github.com/hop-marl/hop/num/safetensors"
 	"github.com/hop-marl/hop/search"
@@ -49,7 +51,10 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 		if slip != nil && slip.first {
 			uniform = int(s.named.Of(int32(i * s.journal.Config.Trees))[j]) == s.doubt
 		}
-		logits := make([]float32, s.v.Actions)
+		logits, in, legal := make([]float32, s.v.Actions), slot, mask
+		if root := s.journal.Grown[tree].Root; !uniform && s.far(i, j) && (slip == nil || !slip.anew) {
+			in, legal = root, s.look.Legal(tree, root, j+1)
+		}
 		if !uniform {
 			who, from, place := j, tree, j+1
 			if slip != nil && slip.next {
@@ -67,15 +72,54 @@ func (s *searched) predicted(i int, tree, slot int32, slip *drawSlip) [][]float6
 			}
 			clear(features[s.width:])
 			features[s.width+who] = 1
-			s.look.Observe(s.obs, tree, slot, place)
+			s.look.Observe(s.obs, tree, in, place)
 			s.ws.Reset()
 			s.ws.Add(s.obs, features)
 			s.ws.Forward(s.moa.Params)
 			copy(logits, s.ws.Logits)
 		}
-		out[j] = softly(logits, mask, 1)
+		out[j] = amid(softly(logits, legal, 1), mask)
 	}
 	return out
+}
+
+// amid is a distribution given that a legal action is played, or any of those if it has none.
+func amid(probs []float64, legal uint32) []float64 {
+	sum := 0.
+	for k := range probs {
+		probs[k] *= float64(legal >> k & 1)
+		sum += probs[k]
+	}
+	for k := range probs {
+		if probs[k] /= sum; sum == 0 {
+			probs[k] = float64(legal>>k&1) / float64(bits.OnesCount32(legal))
+		}
+	}
+	return probs
+}
+
+// far reports whether co-player j of decision i is predicted at the root alone: as many as
+// search.nearest are nearer, or are as near and sit before it.
+func (s *searched) far(i, j int) bool {
+	most, nearer, n := s.Hop.Search.Nearest, 0, int(s.envs[i])
+	field, ok := s.v.State(n).(script.Field)
+	if most == 0 || !ok {
+		return false
+	}
+	sees, spec := s.v.ObsAt(s.v.Slot(s.a, s.v.T, n)), s.Game.Spec()
+	after := func(o int) int { // who is not seen is behind all
+		if !s.v.Alive[s.v.Slot(s.others[o], s.v.T, n)] || spec.View > 0 && spec.Obs.CellOf(sees, s.ego(i, o)+1) < 0 {
+			return math.MaxInt
+		}
+		moves := field.Steps(field.Place(s.seat(i, 0)), field.Place(s.seat(i, o+1)))
+		return int(moves)*s.v.Agents + s.ego(i, o)
+	}
+	for o := range s.others {
+		if after(o) < after(j) {
+			nearer++
+		}
+	}
+	return nearer >= most || after(j) == math.MaxInt
 }
 
 // open reports whether co-player j of decision i is within the gate of goals.
@@ -104,6 +148,7 @@ func (s *searched) features(tree int32, j int) []float32 {
 type drawSlip struct {
 	name                             string
 	uniform, silent, next, first, me bool
+	anew                             bool
 }
 
 var drawSlips = []drawSlip{
@@ -112,6 +157,7 @@ var drawSlips = []drawSlip{
 	{name: "as if each were the next co-player", next: true},
 	{name: "by the first tree's goals", first: true},
 	{name: "from what oneself sees in place of what they see", me: true},
+	{name: "anew in every state, as if all were among the nearest", anew: true},
 }
 
 // hold holds one joint action against probabilities and the stream it was drawn from:

@@ -124,13 +124,13 @@ func (x *experiment) search(base *outcome) {
 	acting, can := learner.As[learner.Acting](x.Mind)
 	inner, has := learner.As[interface {
 		Models() pretrained.Models
-		Model() *moa.Learner
+		Model(a agent.ID) *moa.Learner
 	}](x.Mind)
 	timed, _ := x.Player.(learner.Timed)
 	if !ok || !can || !has || len(j.Grown) == 0 || len(j.Grown) > timed.Forest().Group() {
 		return
 	}
-	s.others, s.models, s.moa = reading.Others(), inner.Models(), inner.Model()
+	s.others, s.models, s.moa = reading.Others(), inner.Models(), inner.Model(s.a)
 	s.ws = s.moa.Model.Work(1)
 	model, params := acting.Actor()
 	s.own = network{model.Work(1), params, x.Scale}

@@ -170,7 +170,7 @@ func study(t *testing.T, set, said func(c *hop.Config), slip func([]hop.Label, *
 	}
 	h.Remember(envs, steps)
 	if c.Leaf.Kind == "scripts" { // the model of others has opinions on kinds
-		net := h.Model().Params
+		net := h.Model(me).Params
 		head, _ := net.Find("head/w")
 		for i := range head.Len {
 			net.W[head.Off+i] *= 300

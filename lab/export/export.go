@@ -166,8 +166,11 @@ func networks(x *spec.Saved) (nets []*network, without []string, err error) {
 		}
 		n.Agents = ids
 		nets = append(nets, n)
-		if h, ok := learner.As[interface{ Model() *moa.Learner }](m); ok {
-			n, err := newOthers(name+"-others", h.Model().Model, h.Model().Params)
+		if h, ok := learner.As[interface {
+			Model(a agent.ID) *moa.Learner
+		}](m); ok {
+			of := h.Model(agent.ID(ids[0]))
+			n, err := newOthers(name+"-others", of.Model, of.Params)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -200,7 +200,8 @@ type Work struct {
 	body      *nn.MLPWork
 	dist      *nn.Categorical
 	legal     []bool    // [rows][Actions]
-	at        []int32   // [rows] which of the caller's rows these are
+	at        []int32   // [rows] which of the caller's rows these are; of rows asked, which of X
+	asked     int       // rows that wait for an answer
 	hidden    []float32 // [rows][History] for Predict with history
 }
 

@@ -37,6 +37,43 @@ func (ws *Work) Predict(p *nn.Params, obs, goals, probs []float32) {
 	ws.predict(p, obs, goals, nil, probs, false)
 }
 
+// Ask adds a row that Answer is to answer, as Predict would: an observation, nil for that of the
+// row before, and a goal.
+func (ws *Work) Ask(obs, goal []float32) {
+	m, i := ws.m, ws.asked
+	ws.room(i)
+	ws.asked++
+	k, row := m.Actions, ws.X.Rows()
+	switch {
+	case obs == nil && ws.at[i-1] < 0, obs != nil && !m.Mask(ws.legal[row*k:(row+1)*k], obs):
+		ws.at[i] = -1
+		return
+	case obs == nil:
+		copy(ws.legal[row*k:(row+1)*k], ws.legal[(row-1)*k:row*k])
+		ws.AddFrom(&ws.X, row-1, goal)
+	default:
+		ws.Add(obs, goal)
+	}
+	ws.at[i] = int32(row)
+}
+
+// Answer writes what was asked since the last call, probs [rows][Actions], for models without
+// history.
+func (ws *Work) Answer(p *nn.Params, probs []float32) {
+	k := ws.m.Actions
+	if ws.X.Rows() > 0 {
+		ws.Forward(p)
+		ws.dist.Set(ws.Logits, ws.legal, ws.X.Rows())
+	}
+	for i, at := range ws.at[:ws.asked] {
+		if clear(probs[i*k : (i+1)*k]); at >= 0 {
+			copy(probs[i*k:(i+1)*k], ws.dist.P[int(at)*k:(int(at)+1)*k])
+		}
+	}
+	ws.asked = 0
+	ws.Reset()
+}
+
 // Remember takes in the observations at which the agents now act: it advances
 // hidden [rows][History], zero at an episode's start. Those of agents that have
 // left stay as they are.

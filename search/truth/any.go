@@ -21,6 +21,7 @@ type anyGame struct {
 	rewards []float32
 	mask    []bool
 	obs     []float32
+	pooled  bool
 	r       rng.Rand
 }
 
@@ -41,6 +42,7 @@ func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
 		g: g, play: g.New(), envs: make([]anyEnv, envs), joint: make([]int32, spec.Seats),
 		places:  make([]int32, spec.Seats),
 		rewards: make([]float32, spec.Seats), mask: make([]bool, len(spec.Actions)), obs: make([]float32, spec.Obs.Len()),
+		pooled: spec.Obs.Pooled,
 	}
 	for e := range a.envs {
 		a.envs[e].seats = make([]game.Seat, spec.Seats)
@@ -93,12 +95,21 @@ type past interface {
 	Times(s game.Seat, action int32) int // how often a seat has played an action
 }
 
+// placed is a state of a board.
+type placed interface{ Place(s game.Seat) int16 }
+
 // key is a hash of what the planning agent sees, and of what bots look back to: all of the
 // state, in our games.
 func (a *anyGame) key(env int, slot int32) uint64 {
 	seat := a.envs[env].seats[0]
 	a.slots[slot].Observe(seat, a.obs)
 	h := uint64(seat) + 1
+	if p, ok := a.slots[slot].(placed); ok && a.pooled { // who stands where is not seen
+		for s := range a.joint {
+			h = (h ^ uint64(p.Place(game.Seat(s)))) * 0x9e3779b97f4a7c15
+			h ^= h >> 29
+		}
+	}
 	for i, x := range a.obs {
 		if x != 0 {
 			h = (h ^ uint64(i)<<32 ^ uint64(math.Float32bits(x))) * 0x9e3779b97f4a7c15

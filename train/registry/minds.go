@@ -219,9 +219,9 @@ func checkHOP(params any, s *spec.Spec, g game.Game) error {
 	}
 	_, agents := s.Groups(g)
 	for _, ids := range agents {
-		if len(ids) > 1 && c.Watches() {
+		if reads := c.Goals.Read && c.Goals.Kind != "none"; len(ids) > 1 && c.Watches() && (reads || c.Rank > 0) {
 			return config.Bad("train.brains", s.Train.Brains, "one for each agent, because mind is hop and each agent learns from the "+
-				"plans that it made from its own place; with own ppo they can share a network")
+				"plans that it made from its own place; with own ppo, or goals.read false and rank 0, they can share a network")
 		}
 	}
 	if t := s.Train.Standins; c.Goals.Kind == "context" && c.Goals.Life == 0 && t.Share+t.Teams+t.Alike > 0 {

@@ -384,7 +384,11 @@ func (s *Spec) settings(g game.Game) (errs []error) {
 		part(config.Bad("net", s.Actor.Net, "dense, because "+s.Game.Name+" has no board"), "actor")
 	}
 	if g != nil && g.Spec().Obs.Pooled && !s.Mind.entry().plain {
-		part(config.Bad("pooled", true, "false, because mind "+s.Mind.Name+" reads what each co-player does"), "game")
+		if pools, ok := s.Mind.params.(interface{ Pools() error }); ok {
+			part(pools.Pools(), "")
+		} else {
+			part(config.Bad("pooled", true, "false, because mind "+s.Mind.Name+" reads what each co-player does"), "game")
+		}
 	}
 	if g != nil && !s.Mind.entry().plain {
 		if err := g.Spec().Discrete("mind " + s.Mind.Name); err != nil {
