@@ -215,6 +215,19 @@ def test_every_system(tmp_path):
     assert len(list(tmp_path.iterdir())) == 6
 
 
+def test_the_program_with_a_card(tmp_path):
+    """hop-marl-cuda has one program and says where it runs; musl, which it cannot, is not among it."""
+    wheels = tool()
+    for target in wheels.CUDA_TARGETS:
+        path = wheels.write(target, b"program", tmp_path, cuda=True)
+        with zipfile.ZipFile(path) as z:
+            (program,) = [n for n in z.namelist() if "/scripts/" in n]
+            assert z.testzip() is None and z.read(program) == b"program"
+            (meta,) = [n for n in z.namelist() if n.endswith("/METADATA")]
+            assert b"Name: hop-marl-cuda" in z.read(meta)
+        assert program.endswith("/hop-cuda") and "manylinux" in path.name and "musl" not in path.name
+
+
 def test_a_wrong_system_is_refused(tmp_path):
     command = [sys.executable, str(TOOL), "--out", str(tmp_path), "--only", "plan9-mips"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

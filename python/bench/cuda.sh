@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Measures what a graphics card is worth, into a folder: bash python/bench/cuda.sh OUT, on a machine with a card, Go and
+# PyTorch. python3 python/bench/cuda_table.py OUT writes it down in docs/results/cuda.md.
+set -euo pipefail
+out=$(mkdir -p "$1" && cd "$1" && pwd)
+cd "$(dirname "$0")/../../cuda"
+hop=$(mktemp -d)/hop-cuda
+CGO_ENABLED=0 go build -trimpath -o "$hop" .
+conv="--set actor.net=conv --set actor.frame=board"
+measure() { name=$1; shift; "$hop" bench train "$@" --json >"$out/$name-$turn.json"; }
+for turn in 1 2 3; do
+  measure conv-card ppo-8x8 $conv --cpu 16 --steps 150000 --device cuda
+  measure conv-16 ppo-8x8 $conv --cpu 16 --steps 20000
+  measure conv-1 ppo-8x8 $conv --cpu 1 --steps 10000
+  measure seeds16-card ppo-4x4 --cpu 16 --steps 400000 --seeds 16 --device cuda
+  measure seeds16-16 ppo-4x4 --cpu 16 --steps 250000 --seeds 16
+  measure seeds48-card ppo-4x4 --cpu 16 --steps 300000 --seeds 48 --device cuda
+  measure one-card ppo-4x4 --cpu 16 --steps 300000 --device cuda
+  measure one-16 ppo-4x4 --cpu 16 --steps 300000
+done
+CGO_ENABLED=0 go test ./card -run XXX -bench Step -benchtime 200x >"$out/step.txt"
+python3 ../python/bench/cuda_torch.py >"$out/torch.txt"
