@@ -131,7 +131,7 @@ func (c *Card) next() (orders []*order) {
 	}
 	rest := c.queue[:0]
 	for i, o := range c.queue {
-		if i == 0 || first.of != nil && o.of == first.of && len(orders) < most {
+		if i == 0 || first.of != nil && o.of == first.of && len(orders) < first.of.beside {
 			orders = append(orders, o)
 		} else {
 			rest = append(rest, o)

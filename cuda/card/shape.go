@@ -39,6 +39,7 @@ type shape struct {
 	results  part
 	all      int
 	launches []launch
+	beside   int                     // networks that may go side by side
 	graphs   map[[2]int]driver.Graph // of so many networks and steps
 }
 
@@ -85,8 +86,10 @@ func up(n int) int { return (n + 3) &^ 3 }
 // parts returns into how many parts of so many numbers n is cut.
 func parts(n, of int) int { return (n + of - 1) / of }
 
-// busy is how many blocks keep a large card busy.
-const busy = 528
+const (
+	busy    = 528   // blocks that keep a large card busy
+	deepest = 65535 // blocks of a grid's third side
+)
 
 // place lays an arena out for the room that there is.
 func (s *shape) place() {
@@ -130,7 +133,7 @@ func (s *shape) steps(rows int) int { return s.epochs * parts(rows, s.minibatch)
 // placeLayers places what layers compute on the way.
 func (s *shape) placeLayers(take func(n int) int64) {
 	mb, net := s.minibatch, s.net
-	s.layers = nil
+	s.layers, s.beside = nil, most
 	padded := up(net.Channels)
 	ld := up(net.Flat / net.Channels * padded)
 	x := take(mb * ld)
@@ -147,6 +150,7 @@ func (s *shape) placeLayers(take func(n int) int64) {
 		}
 		tiles := parts(taps*l.In, 64) * parts(l.Out, 64)
 		q.splits = max(1, min(parts(busy, tiles), parts(mb*l.H*l.W, 64), mb, max(64, parts(mb*l.H*l.W, 1024))))
+		s.beside = min(s.beside, deepest/q.splits)
 		q.y, q.dy = take(mb*q.ldy), take(mb*q.ldy)
 		q.g, q.gb = take(q.splits*l.Weights.Len), take(q.splits*l.Bias.Len)
 		x, ld = q.y, q.ldy
