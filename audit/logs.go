@@ -307,7 +307,7 @@ func (u *session) handed() check.Finding {
 	}
 	if g.failed > 0 {
 		f.Accuse(check.Fault, float64(g.failed), fmt.Sprintf("Learners are given %s.", g.wrong[0]),
-			"exp.Spec.Rewards, then train.SelfPlay.learn and shaped: what a window is handed over with")
+			"spec.Spec.Rewards, then train.SelfPlay.learn and shaped: what a window is handed over with")
 		for _, w := range slices.Compact(g.wrong) {
 			f.Saw(1, 0, "%s", w)
 		}

@@ -150,7 +150,7 @@ func (u *session) foreseen(ro *batch.Rollout) {
 		}
 	}
 	u.world = append(u.world, layers.Say("planners ask", "model/world.Work.Step and what it reads (encode.go)"))
-	steps := search.Say("searches ask", "plan/learned: Set, Expand and predict (joint actions by place, what is packed), Observe")
+	steps := search.Say("searches ask", "search/learned: Set, Expand and predict (joint actions by place, what is packed), Observe")
 	steps.Module, steps.Check = "planner", "the search plays on its world model"
 	steps.Says = steps.Else("Steps of the search are what the world model's layers come to in float64, from every place.")
 	u.world = append(u.world, steps)

@@ -467,7 +467,7 @@ func (x *walk) believed(t, n int, start bool, held []learner.Belief) {
 			copy(b.B[j], got)
 			continue
 		}
-		x.bayes.miss(distance(got, b.B[j], 1e-4), "%s", "belief: Bayes and Prior; agent/hop: updateBeliefs, startBelief and lastAction in act.go",
+		x.bayes.miss(distance(got, b.B[j], 1e-4), "%s", "belief.Bayes and belief.Beliefs.Prior; hop.beliefs.Update and hop.visible.lastAction",
 			x.unbelievable(t, n, j, start, before, held))
 		copy(b.B[j], got)
 	}

@@ -281,9 +281,7 @@ func (s *searched) bot(name string) game.Bot {
 	if s.bots == nil {
 		s.bots = map[string]game.Bot{}
 	}
-	if fast := truth.FastOf(s.Game); fast != nil {
-		name = fast.Bot(s.Game, name)
-	}
+	name = truth.BotOf(s.Game, name)
 	if b, ok := s.bots[name]; ok {
 		return b
 	}

@@ -323,6 +323,6 @@ func (l *Decisions) Peeking(plans bool) []check.Finding {
 		seesNow: {Check: "decisions are about what is there now", Module: module, Unit: "decisions",
 			Says: "Another observation, mask or state changes what is decided.", Next: place},
 		readsHistory: {Check: "what others did counts", Module: "planner", Unit: "actions",
-			Says: "Beliefs change with what the co-players are seen to have done.", Next: "hop.player.updateBeliefs and lastAction"},
+			Says: "Beliefs change with what the co-players are seen to have done.", Next: "hop.beliefs.Update and hop.visible.lastAction"},
 	})
 }

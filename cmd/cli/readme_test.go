@@ -122,6 +122,7 @@ var quick = []shortened{
 	{"hop bench env", []string{"--time", "2ms"}},
 	{"hop bench nn", []string{"--net", "actor", "--round", "1ms"}},
 	{"hop bench plan", []string{"--time", "1ms", "--size", "4", "--agents", "2"}},
+	{"hop bench train", []string{"--steps", "4096", "--set", small}},
 	{"hop bench growth", []string{"--turns", "1", "--points", "1", "--axis", "width"}},
 	{"hop bench scale", []string{"--job", "ppo", "--cpu", "1,2", "--steps", "9000"}},
 }

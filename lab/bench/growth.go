@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,13 @@ type Growth struct {
 	Axis   []string `yaml:"axis" doc:"what to vary: board, agents, width, sims or cores"`
 	Turns  int      `yaml:"turns" doc:"times that every point is measured, in turns; the median counts" range:"1..100"`
 	Points int      `yaml:"points" doc:"points of each line, from the smallest on; 0: all" range:"0.."`
+
+	least float64 // seconds that are measured of each training, at least
 }
 
 // DefaultGrowth returns everything, twice.
 func DefaultGrowth() Growth {
-	g := Growth{Turns: 2}
+	g := Growth{Turns: 2, least: 0.3}
 	for _, a := range GrowthAxes() {
 		g.Axis = append(g.Axis, a.Name)
 	}
@@ -50,13 +53,11 @@ type GrowthLine struct {
 	Name   string        `json:"name"`
 	Preset string        `json:"preset"`
 	Sets   []string      `json:"sets"`           // what is set at every point
-	Vary   string        `json:"vary,omitempty"` // and what is varied; "": the number of workers
+	Vary   []string      `json:"vary,omitempty"` // and what is varied; nothing: the number of workers
 	Time   Slope         `json:"time"`
 	Memory Slope         `json:"memory"`
 	Start  Slope         `json:"start"`
 	Points []GrowthPoint `json:"points"`
-
-	steps int // env steps of a window
 }
 
 // GrowthPoint is a training measured at one size: medians of turns.
@@ -66,7 +67,7 @@ type GrowthPoint struct {
 	Time     float64 `json:"time_s"`   // of an agent-step: processor time, of cores the clock
 	Low      float64 `json:"low_s"`    // of turns
 	High     float64 `json:"high_s"`   // of turns
-	Bytes    float64 `json:"bytes"`    // live after a window
+	Bytes    float64 `json:"bytes"`    // live after what was measured
 	Estimate float64 `json:"estimate"` // of hop, before it begins, of the whole process
 	Start    float64 `json:"start_s"`  // processor time until the first window can be played
 	Refused  string  `json:"refused,omitempty"`
@@ -111,7 +112,9 @@ func GrowthAxes() []GrowthAxis {
 		{"board", "Cells, from 4x4 to 64x64. Everything at most as the cells: an observation has a number for each, on each plane."},
 		{"agents", "Agents, 2 to 64. A step is that of one agent. PPO sees each co-player on a plane of its own and has a network for each " +
 			"agent: a step at most as the agents, memory and start at most as their square. Where it sees a count of the others and all " +
-			"agents share a network, a step is to cost the same. HOP predicts each co-player: a step at most as the agents."},
+			"agents share a network, a step is to cost the same. HOP predicts each co-player: a step at most as the agents, both on the " +
+			"stag hunt, where leaves are played to their end by scripts and there are as many hares as hunters, and among many on the " +
+			"cleanup, where trees predict the nearest three."},
 		{"width", "Units in each of two hidden layers: everything at most as the weights between them, the square."},
 		{"sims", "Simulations of a decision, all trees together: at most as many."},
 		{"cores", "Cores. The time is of the clock, and more cores are to be no slower."},
@@ -139,36 +142,33 @@ func growthLines() []*GrowthLine {
 	ppo := func(more ...string) []string {
 		return append([]string{"game.river=2", "game.orchard=2", "train.envs=8", "train.window=32"}, more...)
 	}
+	planning := []string{"train.envs=8", "train.window=16", "train.warm.windows=0", "train.standins.share=0", "train.strangers.every=0"}
 	hop := func(more ...string) []string {
-		return append([]string{"train.envs=8", "train.window=16", "train.warm.windows=0", "train.standins.share=0",
-			fmt.Sprintf("search.trees=%d", trees)}, more...)
+		return append(more, append(planning, fmt.Sprintf("search.trees=%d", trees))...)
 	}
+	of := map[string]string{"HOP": "hop-4x4", "HOP among many": "hop-cleanup-64"} // others are PPO
 	line := func(axis, x, name, vary string, points []GrowthPoint, sets []string, time, memory, start float64) *GrowthLine {
-		l := &GrowthLine{Axis: axis, X: x, Name: name, Preset: "ppo-cleanup", Vary: vary, Sets: sets, steps: 8 * 32}
+		l := &GrowthLine{Axis: axis, X: x, Name: name, Preset: cmp.Or(of[name], "ppo-cleanup"), Vary: strings.Fields(vary), Sets: sets}
 		l.Points = slices.Clone(points)
-		if name == planner {
-			l.Preset, l.steps = "hop-4x4", 8*16
-		}
 		l.Time.Most, l.Memory.Most, l.Start.Most = time, memory, start
 		return l
 	}
 	const small = "game.size=8"
 	return []*GrowthLine{
 		line("board", "cells", "PPO", "game.size=%d", board, ppo(), 1, 1, 1),
-		line("board", "cells", planner, "game.size=%d", board, hop(), 1, 1, 1),
+		line("board", "cells", "HOP", "game.size=%d", board, hop(), 1, 1, 1),
 		line("agents", "agents", "PPO", "game.agents=%d", doubled(2, 64), ppo(small), 1, 2, 2),
 		line("agents", "agents", "PPO, one for all", "game.agents=%d", doubled(2, 64),
 			ppo(small, "game.pooled=true", "train.brains=[0]"), 0, 1, 1),
-		line("agents", "agents", planner, "game.agents=%d", doubled(2, 64), hop(small), 1, 2, 2),
+		line("agents", "agents", "HOP", "game.agents=%d game.hares=%[1]d", doubled(2, 8), hop(small), 1, 2, 2),
+		line("agents", "agents", "HOP among many", "game.agents=%d", doubled(2, 64),
+			append(planning, "train.envs=2", small, "game.river=2", "game.orchard=2"), 1, 2, 2),
 		line("width", "units", "PPO", "actor.hidden=[%d,%[1]d]", doubled(32, 1024), ppo(small), 2, 2, 2),
-		line("sims", "simulations", planner, "search.sims=%d", sims, hop(small), 1, 1, 1),
+		line("sims", "simulations", "HOP", "search.sims=%d", sims, hop(small), 1, 1, 1),
 		line("cores", "cores", "PPO", "", cores, ppo(small), 0, 1, 1),
-		line("cores", "cores", planner, "", cores, hop(small), 0, 1, 1),
+		line("cores", "cores", "HOP", "", cores, hop(small), 0, 1, 1),
 	}
 }
-
-// planner is the name of lines whose agents plan.
-const planner = "HOP"
 
 // Measure measures in turns, so that what disturbs the machine for a while disturbs all lines. count
 // is told how many trainings are done, of how many.
@@ -184,7 +184,7 @@ func (g Growth) Measure(ctx context.Context, reg *spec.Registry, count func(done
 	for range g.Turns {
 		for _, l := range lines {
 			for i := range l.Points {
-				if err := l.measure(ctx, reg, &l.Points[i]); err != nil {
+				if err := l.measure(ctx, reg, &l.Points[i], g.least); err != nil {
 					return nil, err
 				}
 				done++
@@ -198,17 +198,18 @@ func (g Growth) Measure(ctx context.Context, reg *spec.Registry, count func(done
 	return lines, nil
 }
 
-// measure trains for two windows, and measures the second. A size that the spec or the machine refuses is noted.
-func (l *GrowthLine) measure(ctx context.Context, reg *spec.Registry, p *GrowthPoint) error {
+// measure trains for a window, and measures those that follow it, until they have taken long enough. A size that the spec
+// or the machine refuses is noted.
+func (l *GrowthLine) measure(ctx context.Context, reg *spec.Registry, p *GrowthPoint, least float64) error {
 	if p.Refused != "" {
 		return nil
 	}
-	steps := l.steps + 1 // so that there are two windows
-	sets := append(slices.Clone(l.Sets), fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.save=%d", 4*steps), "eval.episodes=1")
+	sets := append(slices.Clone(l.Sets), "train.steps=1000000", "train.save=1000000", "eval.episodes=1") // more than is measured
+	for _, vary := range l.Vary {
+		sets = append(sets, fmt.Sprintf(vary, p.Value))
+	}
 	workers := 1
-	if l.Vary != "" {
-		sets = append(sets, fmt.Sprintf(l.Vary, p.Value))
-	} else {
+	if len(l.Vary) == 0 {
 		workers = p.Value
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
@@ -232,23 +233,28 @@ func (l *GrowthLine) measure(ctx context.Context, reg *spec.Registry, p *GrowthP
 	for _, part := range parts {
 		p.Estimate += part.Bytes
 	}
+	enough, stop := context.WithCancel(ctx)
+	defer stop()
 	var from, to mark
-	err = follow(ctx, loop, func(m mark) {
+	spent := func() float64 {
+		if len(l.Vary) == 0 {
+			return to.wall.Sub(from.wall).Seconds()
+		}
+		return (to.cpu - from.cpu).Seconds()
+	}
+	err = follow(enough, loop, func(m mark) {
 		if to = m; from.wall.IsZero() {
 			from = m
-		} else if m.step >= steps {
+		} else if spent() >= least && enough.Err() == nil {
+			p.times = append(p.times, spent()/float64(to.rows-from.rows))
 			p.held = append(p.held, held()-before)
+			stop()
 		}
 	})
-	if err != nil {
-		return err
+	if errors.Is(err, context.Canceled) {
+		err = ctx.Err()
 	}
-	spent := (to.cpu - from.cpu).Seconds()
-	if l.Vary == "" {
-		spent = to.wall.Sub(from.wall).Seconds()
-	}
-	p.times = append(p.times, spent/float64(to.rows-from.rows))
-	return nil
+	return err
 }
 
 // held returns the bytes that are alive.

@@ -48,7 +48,7 @@ func TestTheWorstSlopeIsTheFarthestBeyond(t *testing.T) {
 func TestGrowthPageNamesAllAxes(t *testing.T) {
 	seen, dir := 0, t.TempDir()
 	g := DefaultGrowth()
-	g.Turns, g.Points = 1, 2
+	g.Turns, g.Points, g.least = 1, 2, 0.01
 	lines, err := g.Measure(t.Context(), registry.New(), func(done, of int) { seen = of - done })
 	if err != nil || seen != 0 {
 		t.Fatalf("%v; %d trainings are missing", err, seen)

@@ -144,3 +144,24 @@ func TestHuntKeepsToTheRulesOfStagHunt(t *testing.T) {
 		})
 	}
 }
+
+// More hunters than a position has room for are searched on the game's own rules, where the script stag is the bot that it
+// stands for; of several stags it stands for none.
+func TestMoreThanEightHuntersPlanOnTheRulesOfStagHunt(t *testing.T) {
+	for stags := 1; stags <= 2; stags++ {
+		g := game.With(hunting(t, func(c *staghunt.Config) { c.Size, c.Agents, c.Hares, c.Stags = 6, 12, 12, stags }), Fast{})
+		if truth.FastOf(g) != nil {
+			t.Fatal("twelve fit")
+		}
+		_, err := truth.NewWorld(g, []string{"ns", "nh"}, []string{"nh", "stag"}, 1, 1)
+		if (err == nil) != (stags == 1) {
+			t.Fatalf("%d stags: %v", stags, err)
+		}
+		if err != nil {
+			continue
+		}
+		if truth.BotOf(g, "stag") != "deadline" || truth.BotOf(g, "nh") != "nh" {
+			t.Errorf("stag is %s, nh is %s", truth.BotOf(g, "stag"), truth.BotOf(g, "nh"))
+		}
+	}
+}

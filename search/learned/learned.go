@@ -85,10 +85,10 @@ type decision struct {
 // New returns a world that plays by the model. Errors name what is wrong.
 func New(m *world.Model, p *nn.Params, c Config) (*World, error) {
 	if m == nil || p == nil {
-		return nil, errors.New("plan/learned: there is no world model yet; load one or learn it first")
+		return nil, errors.New("search: there is no world model yet; load one or learn it first")
 	}
 	if c.Envs < 1 || c.Trees < 1 || c.Log < 0 || c.Log > 30 {
-		return nil, errors.New("plan/learned: at least one decision and one tree are needed, and room for 2^0 to 2^30 steps")
+		return nil, errors.New("search: at least one decision and one tree are needed, and room for 2^0 to 2^30 steps")
 	}
 	planes := m.Height * m.Width * m.Planes
 	w := &World{in: m.Input, featAt: planes, timeAt: planes + m.Features + m.Legal,
@@ -116,7 +116,7 @@ func (w *World) Use(m *world.Model, p *nn.Params) error {
 	in := m.Input
 	if in.Rewards = nil; in.Len() != w.in.Len() || in.Agents != w.in.Agents || in.Actions != w.in.Actions || in.Planes != w.in.Planes ||
 		in.Features != w.in.Features || in.Horizon != w.in.Horizon {
-		return errors.New("plan/learned: the world model is of another game")
+		return errors.New("search: the world model is of another game")
 	}
 	if w.m != m {
 		w.m, w.in, w.work = m, m.Input, m.Work()

@@ -49,6 +49,9 @@ func newAny(g game.Game, models, scripts []string, envs int) (*anyGame, error) {
 	}
 	for i, names := range [2][]string{models, scripts} {
 		for _, name := range names {
+			if i == 1 {
+				name = BotOf(g, name)
+			}
 			b, err := game.NewBot(g, name)
 			if err != nil {
 				return nil, err

@@ -67,8 +67,8 @@ type Fast interface {
 	Fits(g game.Game) bool
 	// Model returns them for one goroutine.
 	Model(g game.Game, c For) (Model, error)
-	// Bot returns which of the game's bots a script is, so that an audit can play it on the
-	// game's own states; "": none.
+	// Bot returns which of the game's bots a script is, so that it can be played on the game's own
+	// states; "": none.
 	Bot(g game.Game, script string) string
 	// DrawsForGone reports whether a number is drawn for each co-player, also for who has left.
 	DrawsForGone() bool
@@ -80,6 +80,14 @@ func FastOf(g game.Game) Fast {
 		return fast
 	}
 	return nil
+}
+
+// BotOf returns which of the game's bots a script is by its rules made for search, also where those do not fit.
+func BotOf(g game.Game, script string) string {
+	if fast, ok := game.As[Fast](g); ok {
+		return fast.Bot(g, script)
+	}
+	return script
 }
 
 // Roll is one scripted rollout: place 0 plays by script, the others by the bots

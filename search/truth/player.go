@@ -77,16 +77,16 @@ type Player struct {
 // NewPlayer returns the planner of one agent in so many envs.
 func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 	if err := c.Validate(); err != nil {
-		return nil, fmt.Errorf("plan/truth: %w", err)
+		return nil, err
 	}
 	spec := g.Spec()
 	if spec.Seats < 2 {
-		return nil, fmt.Errorf("plan/truth: %s has one seat, and this planner thinks about co-players", spec.Name)
+		return nil, fmt.Errorf("search: %s has one seat, and this planner thinks about co-players", spec.Name)
 	}
 	p := &Player{Config: c, agent: id, seats: make([]game.Seat, spec.Seats), env: make([]int, 1)}
 	if len(c.Known) != 0 {
 		if len(c.Known) != spec.Seats {
-			return nil, fmt.Errorf("plan/truth: %d known bots, the team has %d members", len(c.Known), spec.Seats)
+			return nil, fmt.Errorf("search: %d known bots, the team has %d members", len(c.Known), spec.Seats)
 		}
 		p.Models = nil
 		for a, name := range c.Known {
@@ -111,7 +111,7 @@ func NewPlayer(g game.Game, c Config, id agent.ID, envs int) (*Player, error) {
 		}
 		pol, ok := bot.(game.Policy)
 		if !ok {
-			return nil, fmt.Errorf("plan/truth: %q cannot say how it acts, so nothing can be inferred from its actions", name)
+			return nil, fmt.Errorf("search: %q cannot say how it acts, so nothing can be inferred from its actions", name)
 		}
 		p.policy = append(p.policy, pol)
 	}

@@ -36,7 +36,7 @@ func NewWorld(g game.Game, models, scripts []string, envs, trees int) (*World, e
 
 func newWorld(g game.Game, c For, trees int) (*World, error) {
 	if g.Spec().Opaque {
-		return nil, fmt.Errorf("plan/truth: another program plays %s: there are no rules to search on", g.Spec().Name)
+		return nil, fmt.Errorf("search: another program plays %s: there are no rules to search on", g.Spec().Name)
 	}
 	w := &World{Game: g, Models: c.Models, Scripts: c.Scripts, trees: trees, places: g.Spec().Seats, env: make([]int32, c.Envs*trees)}
 	for tree := range w.env {
@@ -49,7 +49,7 @@ func newWorld(g game.Game, c For, trees int) (*World, error) {
 		w.model, err = Plain(g, c)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("plan/truth: %w", err)
+		return nil, err
 	}
 	return w, nil
 }
