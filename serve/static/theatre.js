@@ -36,9 +36,14 @@ function start() {
   }, { show: false });
 }
 
+/** crowd is how many are too many for a button each. */
+const crowd = 9;
+
 /** open shows the stage once there is a first step. */
 function open() {
-  if (innerWidth < 640) $('#asking').open = false;
+  const many = e.head.seats.length >= crowd;
+  if (innerWidth < 640 || many) $('#asking').open = false;
+  $('#stage').classList.toggle('many', many);
   $('#waiting')?.remove();
   $('#stage').hidden = false;
   board = new Board($('#board'), e.head, e.pictures, { mine: e.head.human });
@@ -49,7 +54,11 @@ function open() {
   }
   if (e.head.run) $('#made').textContent = ` · ${e.head.run.replace(/^\d+:/, '')} · ${say('theatre.checkpoint')} ${e.head.checkpoint}`;
   $('#textlink').href = '/theatre?' + query + '&text=1';
-  const list = e.head.seats.map((s, i) => make('button', { className: 'whose-button', type: 'button', data: { seat: i }, onclick: () => choose(i) }, disc(i), s.kind === 'you' ? say('join.you') : s.name));
+  const named = (s) => (s.kind === 'you' ? say('join.you') : s.name);
+  const list = many ?
+    [make('select', { ariaLabel: say('theatre.whose'), onchange: (ev) => choose(Number(ev.target.value)) },
+      ...e.head.seats.map((s, i) => make('option', { value: i }, `${i} ${named(s)}`)))] :
+    e.head.seats.map((s, i) => make('button', { className: 'whose-button', type: 'button', data: { seat: i }, onclick: () => choose(i) }, disc(i), named(s)));
   $('#whose').replaceChildren(make('span', { className: 'faint' }, say('theatre.whose')), ...list);
 }
 
@@ -100,6 +109,7 @@ function paint() {
   $('#players').replaceChildren(...step.players.map((p, s) => player(p, s, e.head)), legend(e.pictures));
   $('#text').textContent = step.text;
   for (const b of $$('#whose button')) b.setAttribute('aria-pressed', String(Number(b.dataset.seat) === seat));
+  for (const s of $$('#whose select')) s.value = seat;
   draw($('#mind'), e, seat, k, { lined, onLine: (on) => { lined = on; address.write({ line: on ? null : '0' }); update(); } });
   const sums = $('#sums');
   if (h.human >= 0 && e.sums && !sums.childElementCount) sums.replaceChildren(...told(e, h.human));
