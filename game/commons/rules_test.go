@@ -35,8 +35,10 @@ func TestPatchesLieOnALattice(t *testing.T) {
 		size, apart int
 		want        string
 	}{
-		{"two by two, four apart", 7, 4, ". a . . . a .\na a a . a a a\n. a . . . a .\n. . . . . . .\n. a . . . a .\na a a . a a a\n. a . . . a ."},
-		{"five apart, cut off at the edge", 7, 5, ". a . . . . a\na a a . . a a\n. a . . . . a\n. . . . . . .\n. . . . . . .\n. a . . . . a\na a a . . a a"},
+		{"two by two, four apart", 7, 4,
+			". a . . . a .\na a a . a a a\n. a . . . a .\n. . . . . . .\n. a . . . a .\na a a . a a a\n. a . . . a ."},
+		{"five apart, cut off at the edge", 7, 5,
+			". a . . . . a\na a a . . a a\n. a . . . . a\n. . . . . . .\n. . . . . . .\n. a . . . . a\na a a . . a a"},
 		{"one", 4, 3, ". a . .\na a a .\n. a . .\n. . . ."},
 		{"touching", 4, 2, ". a . a\na a a a\n. a . a\na a a a"},
 		{"all one, but for a corner", 3, 1, ". a a\na a a\na a a"},
@@ -111,7 +113,8 @@ func TestApplesGrowAtTheStatedRate(t *testing.T) {
 		{"farther reach", "t=0\n0. _ . .\na _ _ .\n. a . 1.\n. . . .", 0.1, 2, stay, [][2]int{{1, 1}, {0, 1}, {1, 2}},
 			[]float64{0.2, 0.2, 0.2}, nil, false},
 		{"never by itself", "t=0\n0. _ . .\n_ _ _ .\n. _ . 1.\n. . . .", 1, 2, stay, [][2]int{{1, 1}, {0, 1}}, []float64{0, 0}, nil, false},
-		{"never where there is none", "t=0\n0. a . .\na a a .\n. a . 1.\n. . . .", 1, 2, stay, [][2]int{{0, 2}, {3, 3}}, []float64{0, 0}, nil, false},
+		{"never where there is none", "t=0\n0. a . .\na a a .\n. a . 1.\n. . . .", 1, 2, stay, [][2]int{{0, 2}, {3, 3}},
+			[]float64{0, 0}, nil, false},
 		{"at most surely", "t=0\n0. a . .\na _ a .\n. a . 1.\n. . . .", 0.5, 1, stay, [][2]int{{1, 1}}, []float64{1}, nil, false},
 		{"not by what was just harvested", "t=0\n. 0a . .\n_ _ _ .\n. _ . 1.\n. . . .", 0.5, 2, harvest, [][2]int{{1, 1}, {0, 1}},
 			[]float64{0, 0}, nil, false},
@@ -128,7 +131,7 @@ func TestApplesGrowAtTheStatedRate(t *testing.T) {
 			}
 		}, tc.text)
 		r, start := rng.New(5).Rand(), gametest.Text(t, st)
-		const n = 10_000
+		const n = 4_000
 		count, elsewhere := make([]float64, len(tc.cells)), 0
 		rows := strings.Count(tc.text, "\n")
 		before := strings.Count(gametest.Board(t, st, rows), "a")
@@ -227,9 +230,11 @@ func TestReachedSaysWhetherEnoughWasLeft(t *testing.T) {
 		beside     string
 	}{
 		{"as many as are to be kept", "t=0\n. 0a . .\na _ a .\n. _ . 1.\n. . . .", 2, [2]int32{harvest, stay}, [2]int{spare, none}, "2 0"},
-		{"one fewer: the own is not counted", "t=0\n. 0a . .\na _ _ .\n. _ . 1.\n. . . .", 2, [2]int32{harvest, stay}, [2]int{strip, none}, "1 0"},
+		{"one fewer: the own is not counted", "t=0\n. 0a . .\na _ _ .\n. _ . 1.\n. . . .", 2, [2]int32{harvest, stay},
+			[2]int{strip, none}, "1 0"},
 		{"before any harvest", "t=0\n. 0a . .\n1a _ a .\n. _ . .\n. . . .", 2, [2]int32{harvest, harvest}, [2]int{spare, spare}, "2 2"},
-		{"in the state after the moves", "t=0\n. 0a . .\na 1_ a .\n. _ . .\n. . . .", 2, [2]int32{harvest, grid.Left}, [2]int{spare, none}, "2 0"},
+		{"in the state after the moves", "t=0\n. 0a . .\na 1_ a .\n. _ . .\n. . . .", 2, [2]int32{harvest, grid.Left},
+			[2]int{spare, none}, "2 0"},
 		{"together", "t=0\n. 01a . .\na _ _ .\n. _ . .\n. . . .", 1, [2]int32{harvest, harvest}, [2]int{spare, spare}, "1 1"},
 		{"nothing to be kept", "t=0\n. 0a . .\n_ _ _ .\n. _ . 1.\n. . . .", 0, [2]int32{harvest, stay}, [2]int{spare, none}, "0 0"},
 		{"nobody harvests", "t=0\n. 0a . .\na a a .\n. a . 1.\n. . . .", 2, [2]int32{stay, grid.Up}, [2]int{none, none}, "0 0"},
