@@ -30,8 +30,8 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 		{gametest.New(t, cleanup.New, cleanup.Config{Size: 3, Agents: 2, Horizon: 9, River: 1, Orchard: 1, Pollution: .4, Growth: .5,
 			Depletion: .9, Start: .5, Reach: 1, Pays: 1}),
 			rules.CleanupChance, map[string]any{"pollution": .4, "growth": .5, "restoration": 0, "depletion": .9, "reach": 1}},
-		{gametest.New(t, commons.New, commons.Config{Size: 4, Agents: 2, Horizon: 15, Apart: 3, Growth: .15, Reach: 2, Keep: 2, Pays: 1}),
-			rules.CommonsChance, map[string]any{"reach": 2, "growth": .15}},
+		{gametest.New(t, commons.New, commons.Config{Size: 4, Agents: 2, Horizon: 15, Apart: 2, Growth: .15, Reach: 1, Keep: 2, Pays: 1}),
+			rules.CommonsChance, map[string]any{"reach": 1, "growth": .15}},
 		{gametest.New(t, tag.New, tag.Config{Size: 4, Blocks: 1, Predators: 2, Prey: 2, Start: 2, Horizon: 20}),
 			rules.TagChance, map[string]any{"start": 2}},
 	} {
