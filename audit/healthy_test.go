@@ -48,6 +48,7 @@ var healthy = []struct {
 	{"hop-view", 24, []string{"train.window=24", "moa.hidden=[24,24]"}}, // plays by its network alone: no search is recorded
 	{"ppo-4x4", 17, []string{"game.name=coin", "train.steps=100000"}},
 	{"ppo-4x4", 18, []string{"game.name=cleanup"}},
+	{"ppo-4x4", 30, []string{"game.name=commons"}},
 	{"ppo-4x4", 19, []string{"game.name=foraging"}},
 	{"ppo-4x4", 20, []string{"game.name=tag"}},
 	{"ppo-4x4", 21, []string{"train.standins.share=0.4", "train.standins.who=[ns,past]"}},
@@ -67,7 +68,7 @@ var healthy = []struct {
 }
 
 // slow are the seeds of healthy runs that take longest, or that others are like: CI asks for them with -all.
-var slow = []uint64{4, 5, 6, 8, 9, 14, 16, 17, 18, 19, 20, 22, 23, 24, 25, 27}
+var slow = []uint64{4, 5, 6, 8, 9, 14, 16, 17, 18, 19, 20, 22, 23, 24, 25, 27, 30}
 
 // Healthy runs are not accused. A test in 2000 may call one suspect; the seeds
 // are fixed, so the outcome is too. It takes 8 s of processor time: a training of each kind of

@@ -104,7 +104,7 @@ func TestAgentsAreScoredAmongStrangers(t *testing.T) {
 // among them, whatever the game; those of the base are in all.
 func TestAllWordsAreListed(t *testing.T) {
 	l := &Lab{Reg: registry.New()}
-	for _, name := range []string{"staghunt", "snowdrift", "coin", "foraging", "cleanup", "matrix", "tag"} {
+	for _, name := range []string{"staghunt", "snowdrift", "coin", "foraging", "cleanup", "commons", "matrix", "tag"} {
 		about, err := l.GameWith(name, nil)
 		if err != nil {
 			t.Fatal(err)

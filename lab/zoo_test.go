@@ -144,7 +144,8 @@ func TestHeldOutMembersAreNoPopulation(t *testing.T) {
 func TestTheUsualMembersFitTheGame(t *testing.T) {
 	l := quiet()
 	for name, want := range map[string][2]int{
-		"staghunt": {6, 3}, "snowdrift": {6, 3}, "coin": {6, 3}, "cleanup": {6, 3}, "matrix": {6, 3}, "foraging": {5, 2}, "tag": {5, 2},
+		"staghunt": {6, 3}, "snowdrift": {6, 3}, "coin": {6, 3}, "cleanup": {6, 3}, "commons": {6, 3}, "matrix": {6, 3},
+		"foraging": {5, 2}, "tag": {5, 2},
 	} {
 		g, _, err := l.NewGame(name, nil)
 		if err != nil {

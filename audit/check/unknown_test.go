@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/commons"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/game/rollout"
@@ -138,11 +139,13 @@ func TestPlansAgainstSomebodyUnknownAreTheirDefinition(t *testing.T) {
 	pd, drift, coins, river, apples := matrix.Default(), snowdrift.Default(), coin.Default(), cleanup.Default(), foraging.Default()
 	chase := tag.Default()
 	chase.Horizon = 8
+	fields := commons.Default()
+	fields.Horizon = 8
 	pd.Rounds, drift.Horizon, coins.Horizon, river.Horizon, apples.Horizon = 10, 10, 10, 8, 10
 	for name, g := range map[string]game.Game{
 		"staghunt": small(), "matrix": built(matrix.New(pd)), "snowdrift": built(snowdrift.New(drift)), "coin": built(coin.New(coins)),
 		"cleanup": built(cleanup.New(river)), "foraging": built(foraging.New(apples)),
-		"tag": built(tag.New(chase)),
+		"tag": built(tag.New(chase)), "commons": built(commons.New(fields)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows := map[string]int{}

@@ -60,6 +60,7 @@ func TestPretrainMOAWorksOnEveryGame(t *testing.T) {
 		{"cartpole", "random,balance"},
 		{"cleanup", "cleaner,harvester"},
 		{"coin", "own,any"},
+		{"commons", "sparing,greedy"},
 		{"foraging", "nearest,solo"},
 		{"matrix", "allc,alld"},
 		{"snowdrift", "nd,fix"},

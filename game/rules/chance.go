@@ -160,6 +160,43 @@ func CleanupChance(g game.Spec, p *Params) Draws {
 	}
 }
 
+// CommonsChance: each bare orchard cell grows an apple, the likelier the more apples are within
+// reach of it once all have harvested.
+func CommonsChance(g game.Spec, p *Params) Draws {
+	n, w, size := g.Seats, len(g.Obs.Planes), g.Obs.Width
+	orchard, apple := n, n+1
+	reach, growth := p.Whole("reach"), p.Number("growth")
+	return func(s Drawn, nats, entropy []float64) {
+		left := make([]bool, g.Obs.Height*size)
+		for c := range left {
+			left[c] = on(s.Before, w, c, apple)
+		}
+		for a, k := range s.Joint {
+			if at := cellOf(s.Before, w, a); k == first && at >= 0 {
+				left[at] = false
+			}
+		}
+		for c, there := range left {
+			if there || !on(s.Before, w, c, orchard) {
+				continue
+			}
+			near := 0
+			for to, there := range left {
+				dy, dx := to/size-c/size, to%size-c%size
+				if there && max(dy, -dy)+max(dx, -dx) <= reach {
+					near++
+				}
+			}
+			q, grown := min(1, growth*float64(near)), 0
+			if on(s.After, w, c, apple) {
+				grown = 1
+			}
+			nats[apple] += tosses(q, grown, 1)
+			entropy[apple] += binary(q)
+		}
+	}
+}
+
 // tosses returns what hits of n tosses cost, in one order.
 func tosses(q float64, hits, n int) float64 {
 	cost := 0.

@@ -7,6 +7,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/commons"
 	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/rules"
 	"github.com/hop-marl/hop/game/tag"
@@ -15,7 +16,7 @@ import (
 
 // All that can come of a step has probability 1 together by the law, and the law's
 // entropy is that of these probabilities: each step is played with other draws until
-// nothing new comes.
+// nothing new comes. What comes of the draws costs as much on average as the law says.
 func TestDrawsAreThoseOfTheGames(t *testing.T) {
 	for _, c := range []struct {
 		g      game.Game
@@ -29,6 +30,8 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 		{gametest.New(t, cleanup.New, cleanup.Config{Size: 3, Agents: 2, Horizon: 9, River: 1, Orchard: 1, Pollution: .4, Growth: .5,
 			Depletion: .9, Start: .5, Reach: 1, Pays: 1}),
 			rules.CleanupChance, map[string]any{"pollution": .4, "growth": .5, "restoration": 0, "depletion": .9, "reach": 1}},
+		{gametest.New(t, commons.New, commons.Config{Size: 4, Agents: 2, Horizon: 15, Apart: 2, Growth: .15, Reach: 1, Keep: 2, Pays: 1}),
+			rules.CommonsChance, map[string]any{"reach": 1, "growth": .15}},
 		{gametest.New(t, tag.New, tag.Config{Size: 4, Blocks: 1, Predators: 2, Prey: 2, Start: 2, Horizon: 20}),
 			rules.TagChance, map[string]any{"start": 2}},
 	} {
@@ -56,8 +59,9 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 			for a := range n {
 				step.Joint[a] = acts[(int(me)+a)%n]
 			}
-			seen, sum, entropy, said := map[string]bool{}, 0., 0., 0.
-			for range 1500 {
+			seen, sum, entropy, said, paid := map[string]float64{}, 0., 0., 0., 0.
+			const draws = 1500
+			for range draws {
 				again.CopyFrom(st)
 				again.Step(acts, pays, &r)
 				again.Observe(me, after)
@@ -65,10 +69,10 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 				for i, v := range after[:board] {
 					key[i] = byte(v)
 				}
-				if seen[string(key)] {
+				if cost, ok := seen[string(key)]; ok {
+					paid += cost / draws
 					continue
 				}
-				seen[string(key)] = true
 				nats, mean := make([]float64, cols), make([]float64, cols)
 				law(step, nats, mean)
 				cost := 0.
@@ -77,6 +81,8 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 					cost += nats[i]
 					said += mean[i]
 				}
+				seen[string(key)] = cost
+				paid += cost / draws
 				sum += math.Exp(-cost)
 				entropy += math.Exp(-cost) * cost
 			}
@@ -84,8 +90,9 @@ func TestDrawsAreThoseOfTheGames(t *testing.T) {
 				drawn++
 			}
 			// Two prey on one cell look alike from a plane but not from their own; all else is told apart.
-			if math.Abs(sum-1) > .03 || math.Abs(entropy-said) > .15 {
-				t.Fatalf("%s: %d outcomes have probability %v together and entropy %v; the law says %v", spec.Name, len(seen), sum, entropy, said)
+			if !(math.Abs(sum-1) <= .03 && math.Abs(entropy-said) <= .15 && math.Abs(paid-said) <= .15) {
+				t.Fatalf("%s: %d outcomes have probability %v together and entropy %v, and cost %v on average; the law says %v", spec.Name, len(seen),
+					sum, entropy, paid, said)
 			}
 			st.Step(acts, pays, &r)
 		}

@@ -37,6 +37,10 @@ var settings = map[string]map[string][]string{
 		"growth":    {"0.05", "0.5", "1"}, "restoration": {"0", "0.1"}, "depletion": {"0.4", "0.9"}, "start": {"0", "0.5"},
 		"reach": {"0", "1", "3"}, "pays": {"1", "3"}, "view": {"0", "3"}, "pooled": {"false", "true"},
 	},
+	"commons": {
+		"size": {"2", "5", "8"}, "agents": {"2", "3"}, "horizon": {"10", "40"}, "apart": {"1", "3", "5"}, "growth": {"0.01", "0.1", "1"},
+		"reach": {"0", "1", "3"}, "keep": {"0", "1", "2", "3"}, "pays": {"1", "3"}, "view": {"0", "2"}, "pooled": {"false", "true"},
+	},
 	"foraging": {
 		"size": {"5", "6", "8"}, "agents": {"2", "3", "4"}, "food": {"1", "2", "4"}, "min_level": {"1", "2"}, "max_level": {"2", "3"},
 		"coop": {"false", "true"}, "shared": {"false", "true"}, "horizon": {"10", "30"}, "view": {"0", "1"},
@@ -219,6 +223,7 @@ func TestGamesOfManyKeepToTheirRules(t *testing.T) {
 	for name, sets := range map[string][]string{
 		"staghunt": {"size=6", "blocks=1", "stags=4", "hares=12", "horizon=12"}, "snowdrift": {"size=6", "drifts=12", "horizon=12"},
 		"coin": {"size=9", "grow=0.1", "pause=0", "horizon=12"}, "cleanup": {"growth=0.5", "horizon=12"},
+		"commons":  {"growth=0.1", "horizon=12"},
 		"foraging": {"size=9", "food=4", "horizon=12"}, "tag": {"size=6", "prey=3", "horizon=12"},
 	} {
 		for _, n := range []string{"16", "64"} {

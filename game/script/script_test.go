@@ -12,6 +12,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/commons"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/matrix"
 	"github.com/hop-marl/hop/game/script"
@@ -44,7 +45,7 @@ func games() []speaker {
 	return []speaker{
 		made(staghunt.New(hunt)), made(staghunt.New(blocks)), made(snowdrift.New(snowdrift.Default())), made(coin.New(coin.Default())),
 		made(cleanup.New(cleanup.Default())), made(foraging.New(foraging.Default())), made(matrix.New(matrix.Default())),
-		made(tag.New(tag.Default())), made(tag.New(chased)),
+		made(tag.New(tag.Default())), made(tag.New(chased)), made(commons.New(commons.Default())),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/commons"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/gametest"
 	"github.com/hop-marl/hop/game/matrix"
@@ -37,7 +38,7 @@ func games() map[string]stranger.Speaker {
 		"staghunt": made(staghunt.New(twoStags())), "snowdrift": made(snowdrift.New(snowdrift.Default())),
 		"coin": made(coin.New(coin.Default())), "cleanup": made(cleanup.New(cleanup.Default())),
 		"foraging": made(foraging.New(foraging.Default())), "matrix": made(matrix.New(matrix.Default())),
-		"tag": made(tag.New(tag.Default())),
+		"tag": made(tag.New(tag.Default())), "commons": made(commons.New(commons.Default())),
 	}
 }
 

@@ -24,8 +24,8 @@ var Groups = []Group{
 	{"game", "Games, who plays them, what they see, what is best in them.", []string{
 		"game", "game/agent", "game/bridge", "game/frame", "game/batch", "game/gametest", "game/grid", "game/script", "game/rules",
 		"game/cartpole", "game/inmatrix",
-		"game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag", "game/rollout",
-		"game/oracle", "game/stranger", "game/pyenv", "game/pybot",
+		"game/matrix", "game/cleanup", "game/coin", "game/commons", "game/foraging", "game/snowdrift", "game/staghunt", "game/tag",
+		"game/rollout", "game/oracle", "game/stranger", "game/pyenv", "game/pybot",
 	}},
 	{"store", "What lies on disk.", []string{"store/card", "store/runlog", "store/stage", "store/trust", "store/dataset", "store/played"}},
 	{"model", "Networks.", []string{
@@ -84,8 +84,8 @@ type Bar struct {
 
 var (
 	games = []string{
-		"game/cartpole", "game/inmatrix", "game/matrix", "game/cleanup", "game/coin", "game/foraging", "game/snowdrift", "game/staghunt",
-		"game/tag",
+		"game/cartpole", "game/inmatrix", "game/matrix", "game/cleanup", "game/coin", "game/commons", "game/foraging", "game/snowdrift",
+		"game/staghunt", "game/tag",
 	}
 	learners = []string{
 		"agent/ppo", "agent/hop", "agent/imagine", "agent/lola", "agent/influence", "agent/rl2",

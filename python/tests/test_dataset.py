@@ -104,7 +104,7 @@ def test_hop_learns_from_a_game_of_ones_own(tmp_path):
     assert hop(*cvae, "--out", str(tmp_path / "cvae"))["verdict"]
 
 
-GAMES = ["staghunt", "snowdrift", "coin", "foraging", "tag", "cleanup", "matrix"]
+GAMES = ["staghunt", "snowdrift", "coin", "foraging", "tag", "cleanup", "commons", "matrix"]
 
 
 @pytest.mark.parametrize("game", GAMES)

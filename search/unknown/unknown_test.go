@@ -8,6 +8,7 @@ import (
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/commons"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/grid"
 	"github.com/hop-marl/hop/game/matrix"
@@ -272,7 +273,7 @@ func TestEveryLanguageHasAPlan(t *testing.T) {
 	for name, g := range map[string]game.Game{
 		"snowdrift": made(snowdrift.New(snowdrift.Default())), "coin": made(coin.New(coin.Default())),
 		"cleanup": made(cleanup.New(cleanup.Default())), "foraging": made(foraging.New(foraging.Default())),
-		"matrix": made(matrix.New(matrix.Default())), "tag": made(tag.New(tag.Default())),
+		"matrix": made(matrix.New(matrix.Default())), "tag": made(tag.New(tag.Default())), "commons": made(commons.New(commons.Default())),
 	} {
 		p, _ := play(t, g, "random", 2*min(4*g.Spec().Horizon, 150), rng.New(9), nil)
 		m := p.lives[0].model

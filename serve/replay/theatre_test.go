@@ -422,7 +422,7 @@ func TestImaginationIsShownBySeat(t *testing.T) {
 // A plane shows the seat or the thing that stands there, whoever looks, in every game on a board.
 func TestPlanesAreOfSeatsAndThings(t *testing.T) {
 	th := open(t, Config{})
-	for _, name := range []string{"staghunt", "coin", "snowdrift", "cleanup", "foraging", "tag"} {
+	for _, name := range []string{"staghunt", "coin", "snowdrift", "cleanup", "commons", "foraging", "tag"} {
 		g, _, err := th.c.Lab.NewGame(name, nil)
 		if err != nil {
 			t.Fatal(err)

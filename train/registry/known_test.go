@@ -21,6 +21,7 @@ func TestBuiltGamesBringAlongWhatTheirEntriesKnow(t *testing.T) {
 		{"staghunt", "view", "1", false, true, false},
 		{"coin", "pause", "1", false, false, true},
 		{"cleanup", "reach", "1", false, false, true},
+		{"commons", "reach", "1", false, false, true},
 		{"tag", "start", "2", false, false, true},
 		{"snowdrift", "size", "5", false, true, false},
 	} {

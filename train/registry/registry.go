@@ -10,6 +10,7 @@ import (
 	"github.com/hop-marl/hop/game/cartpole"
 	"github.com/hop-marl/hop/game/cleanup"
 	"github.com/hop-marl/hop/game/coin"
+	"github.com/hop-marl/hop/game/commons"
 	"github.com/hop-marl/hop/game/foraging"
 	"github.com/hop-marl/hop/game/inmatrix"
 	"github.com/hop-marl/hop/game/matrix"
@@ -65,6 +66,8 @@ func games() map[string]spec.GameEntry {
 			Returns(spec.By(coin.Returns)).Bounds(spec.By(coin.Bounds)),
 		"cleanup": spec.AddGame("clean the river, or eat the apples it makes grow", cleanup.Default, cleanup.New).Rules(rules.Cleanup).
 			Chance(rules.CleanupChance).Bounds(spec.By(cleanup.Bounds)),
+		"commons": spec.AddGame("leave apples for others to grow by, or eat them all", commons.Default, commons.New).
+			Rules(rules.Commons).Chance(rules.CommonsChance).Bounds(spec.By(commons.Bounds)),
 		"foraging": spec.AddGame("gather food that takes several to lift", foraging.Default, foraging.New).Rules(rules.Foraging).
 			Bounds(spec.By(foraging.Bounds)),
 		"tag": spec.AddGame("predators chase, prey flees", tag.Default, tag.New).Rules(rules.Tag).Chance(rules.TagChance),

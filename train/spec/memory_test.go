@@ -123,8 +123,8 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	for _, name := range reg.PresetNames() { // presets are for small machines
 		s, err := reg.Load(name, nil)
 		memory := uint64(2_000_000_000)
-		if strings.HasSuffix(name, "-cleanup-64") {
-			memory *= 2 // 64 agents on 32x32: see what it takes in docs/games/cleanup.md
+		if strings.HasSuffix(name, "-64") {
+			memory *= 2 // 64 agents on 32x32: see what it takes in docs/games/cleanup.md and commons.md
 		}
 		if err == nil {
 			err = s.FitsMemory(memory, 1, 2)
