@@ -304,6 +304,13 @@ func theatre(b *tab) {
 	b.is("the checkpoints can be chosen", on("at")+".options.length > 2")
 	b.do(on("at") + ".selectedIndex = 1; " + on("show") + ".click()")
 	b.is("an early age of the agents plays", "!"+on("stage")+".hidden && location.search.includes('at=')")
+
+	b.visit("/theatre?game=commons&set=game.agents=16&set=game.size=16&set=game.horizon=6&team=" + strings.Repeat("sparing,", 15) + "greedy")
+	b.is("of many the board comes first", "!"+on("stage")+".hidden && !document.querySelector('#asking').open")
+	b.do("const x = document.querySelector('#whose select'); x.value = 15; x.dispatchEvent(new Event('change'))")
+	b.is("whose mind is shown is chosen from a list",
+		"document.querySelector('#whose select').value === '15' && new URLSearchParams(location.search).get('mind') === '15'")
+	b.fits("theatre of many")
 	b.quiet()
 }
 

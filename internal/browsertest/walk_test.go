@@ -155,7 +155,8 @@ func (w *walk) browser(b *tab, bin string) {
 	})
 	w.step("a figure for a paper", func() {
 		b.visit("/curves?" + two)
-		b.is("it can be saved", `!document.querySelector('#export').hidden && document.querySelector('#export a[data-format=svg]').href.includes('/api/')`)
+		b.is("it can be saved", `!document.querySelector('#export').hidden &&
+			document.querySelector('#export a[data-format=svg]').href.includes('/api/')`)
 		b.do(`window.paper = null; fetch(document.querySelector('#export a[data-format=svg]').href).then((r) => r.text())` +
 			`.then((x) => { window.paper = x })`)
 		b.is("an SVG of both", `window.paper && window.paper.includes('<svg')`)
