@@ -224,7 +224,7 @@ func New(c Config, actions, others, envs, group int) (*Forest, error) {
 	}
 	c = c.Resolve(actions)
 	if actions < 1 || actions > MaxActions || others < 0 || envs < 1 || group < 1 {
-		return nil, errors.New("plan: 1 to 32 actions, at least one env and a group of at least one tree are needed")
+		return nil, errors.New("search: 1 to 32 actions, at least one env and a group of at least one tree are needed")
 	}
 	f := &Forest{Config: c, Actions: actions, Others: others, Envs: envs, group: min(group, envs*c.Trees)}
 	f.norm = map[string]uint8{"none": normNone, "node": normNode, "tree": normTree}[c.Norm]

@@ -22,7 +22,7 @@ func (f *Forest) Search(d Dynamics, p Prior, o Others, rs []rng.Rand) {
 // Asked, whose number Parts says. Numbers are the same for any.
 func (f *Forest) SearchOn(pool *cores.Pool, asked []Asked, rs []rng.Rand) {
 	if len(rs)%f.Trees != 0 || len(rs) > f.Envs*f.Trees {
-		panic("plan: Search needs one stream for each tree of each decision")
+		panic("search: Search needs one stream for each tree of each decision")
 	}
 	if f.Journal != nil {
 		f.alone[0] = f.Journal.begin(f, asked[0], len(rs))

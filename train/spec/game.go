@@ -51,7 +51,7 @@ func (g Game) clone() (Game, error) {
 	}
 	text, err := yaml.Marshal(g.params)
 	if err != nil {
-		return c, fmt.Errorf("exp: copying the game: %w", err)
+		return c, fmt.Errorf("spec: copying the game: %w", err)
 	}
 	c.from = g.from
 	return c, yaml.Unmarshal(text, c.params)
@@ -181,7 +181,7 @@ func (g Game) Fields() []config.Info {
 func (g Game) Map() (map[string]any, error) {
 	text, err := yaml.Marshal(g)
 	if err != nil {
-		return nil, fmt.Errorf("exp: writing the game: %w", err)
+		return nil, fmt.Errorf("spec: writing the game: %w", err)
 	}
 	m := map[string]any{}
 	return m, yaml.Unmarshal(text, &m)
@@ -208,7 +208,7 @@ func (g Game) Flags() ([]string, error) {
 func (g Game) MarshalYAML() (any, error) {
 	var params yaml.Node
 	if err := params.Encode(g.params); err != nil {
-		return nil, fmt.Errorf("exp: writing the game: %w", err)
+		return nil, fmt.Errorf("spec: writing the game: %w", err)
 	}
 	head := []*yaml.Node{{Kind: yaml.ScalarNode, Value: "name"}, {Kind: yaml.ScalarNode, Value: g.Name}}
 	params.Content = append(head, params.Content...)

@@ -366,7 +366,7 @@ func (s *Spec) makeMinds(g game.Game, key rng.Key, saved *safetensors.File, agen
 		}
 		made, err := own.Mind.build(m)
 		if err == nil && len(made) != len(m.Agents) {
-			err = fmt.Errorf("exp: mind %s made %d minds for %d groups of agents", own.Mind.Name, len(made), len(m.Agents))
+			err = fmt.Errorf("spec: mind %s made %d minds for %d groups of agents", own.Mind.Name, len(made), len(m.Agents))
 		}
 		if err != nil && kind >= 0 {
 			err = fmt.Errorf("minds.%s: %w", s.Kinds[kind].Name, err)

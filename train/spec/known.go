@@ -181,7 +181,7 @@ func modelSpec(folder string) (names, answered []string, err error) {
 			err = json.Unmarshal(b, &manifest)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("exp: who played in the data of %s: reading %s: %w", folder, path, err)
+			return nil, nil, fmt.Errorf("spec: who played in the data of %s: reading %s: %w", folder, path, err)
 		}
 		names = append(names, manifest.Bots...)
 	}

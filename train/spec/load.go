@@ -60,7 +60,7 @@ func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *
 		return nil, err
 	}
 	if x.file, err = safetensors.Parse(last.Body); err != nil {
-		return nil, fmt.Errorf("exp: the checkpoint of %s: %w", dir, err)
+		return nil, fmt.Errorf("spec: the checkpoint of %s: %w", dir, err)
 	}
 	x.Game, err = x.Spec.Resolve()
 	return x, err
@@ -70,7 +70,7 @@ func (r *Registry) open(dir string, last *runlog.Checkpoint, sets []string) (x *
 func (s *Spec) Saved(body []byte) (x *Saved, err error) {
 	x = &Saved{dir: s.Name, Spec: *s}
 	if x.file, err = safetensors.Parse(body); err != nil {
-		return nil, fmt.Errorf("exp: the checkpoint of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("spec: the checkpoint of %s: %w", s.Name, err)
 	}
 	x.Game, err = x.Spec.Resolve()
 	return x, err
@@ -81,16 +81,16 @@ func (s *Spec) Saved(body []byte) (x *Saved, err error) {
 func (x *Saved) Minds() ([]learner.Mind, []int, error) {
 	minds, of, err := x.Spec.minds(x.Game, rng.Key{}, x.file)
 	if err != nil {
-		return nil, nil, fmt.Errorf("exp: the agents of %s: %w", x.dir, err)
+		return nil, nil, fmt.Errorf("spec: the agents of %s: %w", x.dir, err)
 	}
 	for i, m := range minds {
 		w, ok := learner.As[learner.Weighted](m)
 		if !ok {
-			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir,
+			return nil, nil, fmt.Errorf("spec: the agents of %s cannot be loaded: mind %s saves no weights", x.dir,
 				x.Spec.LearnsAs(m.Agents()[0]).Mind.Name)
 		}
 		if err := w.LoadWeights(x.file, train.Prefix(i)); err != nil {
-			return nil, nil, fmt.Errorf("exp: loading the agents of %s: %w", x.dir, err)
+			return nil, nil, fmt.Errorf("spec: loading the agents of %s: %w", x.dir, err)
 		}
 	}
 	return minds, of, nil
@@ -128,15 +128,15 @@ func (x *Saved) like(id agent.ID) ([]learner.Mind, []int, error) {
 	own.Spec = *x.Spec.LearnsAs(id)
 	minds, of, err := own.Spec.minds(x.Game, rng.Key{}, x.file)
 	if err != nil {
-		return nil, nil, fmt.Errorf("exp: the agents of %s: %w", x.dir, err)
+		return nil, nil, fmt.Errorf("spec: the agents of %s: %w", x.dir, err)
 	}
 	for _, m := range minds {
 		w, ok := learner.As[learner.Weighted](m)
 		if !ok {
-			return nil, nil, fmt.Errorf("exp: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, own.Spec.Mind.Name)
+			return nil, nil, fmt.Errorf("spec: the agents of %s cannot be loaded: mind %s saves no weights", x.dir, own.Spec.Mind.Name)
 		}
 		if err := w.LoadWeights(x.file, train.Prefix(at[id])); err != nil {
-			return nil, nil, fmt.Errorf("exp: loading agent %d of %s: %w", id, x.dir, err)
+			return nil, nil, fmt.Errorf("spec: loading agent %d of %s: %w", id, x.dir, err)
 		}
 	}
 	return minds, of, nil
@@ -369,7 +369,7 @@ func (x *Saved) Predictions() (map[agent.ID]learner.Predict, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("exp: %s holds no models of others: its agents do not plan; name a run of mind hop, such as one of hop-4x4",
+		return nil, fmt.Errorf("spec: %s holds no models of others: its agents do not plan; name a run of mind hop, such as one of hop-4x4",
 			x.dir)
 	}
 	return out, nil
@@ -388,10 +388,10 @@ func (x *Saved) Focal(id agent.ID, t learner.Truth) (eval.Member, error) {
 	if t.Goals || t.Others {
 		s, ok := learner.As[learner.Swapper](m)
 		if !ok {
-			return eval.Member{}, fmt.Errorf("exp: agent %d of %s does not plan, so there is nothing to replace", id, x.dir)
+			return eval.Member{}, fmt.Errorf("spec: agent %d of %s does not plan, so there is nothing to replace", id, x.dir)
 		}
 		if err := s.Swap(t); err != nil {
-			return eval.Member{}, fmt.Errorf("exp: agent %d of %s: %w", id, x.dir, err)
+			return eval.Member{}, fmt.Errorf("spec: agent %d of %s: %w", id, x.dir, err)
 		}
 	}
 	return x.member(m, id), nil
@@ -512,7 +512,7 @@ func (x *Newcomer) Member(reads *learner.Predictions) (Life, error) {
 			return a.Adapt(&learner.Window{Rollout: ro, Rewards: rewards, Share: 1}, moa, own)
 		}
 	} else if moa || own {
-		return Life{}, errors.New("exp: the agent cannot go on learning")
+		return Life{}, errors.New("spec: the agent cannot go on learning")
 	}
 	return l, nil
 }

@@ -90,7 +90,7 @@ func (r *Registry) owner(block string) string {
 func (m Mind) build(making Making) ([]learner.Mind, error) {
 	list, err := m.entry().build(m.params, making)
 	if err != nil {
-		return nil, fmt.Errorf("exp: making minds: %w", err)
+		return nil, fmt.Errorf("spec: making minds: %w", err)
 	}
 	return list, nil
 }
@@ -114,7 +114,7 @@ func (m Mind) clone() Mind {
 		err = yaml.Unmarshal(text, c.params)
 	}
 	if err != nil {
-		panic("exp: settings of a mind cannot be copied: " + err.Error())
+		panic("spec: settings of a mind cannot be copied: " + err.Error())
 	}
 	return c
 }

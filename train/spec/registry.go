@@ -264,7 +264,7 @@ func (m Making) Brain(i, goals int) (*ppo.Brain, error) {
 	b, err := ppo.New(m.PPO, m.Actor, in, m.Agents[i], ppo.Shards(m.PPO, m.Actor, max(m.all, len(m.Agents))),
 		m.Key.Child("brain", m.of(i)))
 	if err != nil {
-		return nil, fmt.Errorf("exp: making brain %d: %w", i, err)
+		return nil, fmt.Errorf("spec: making brain %d: %w", i, err)
 	}
 	return b, nil
 }
@@ -330,7 +330,7 @@ func (r *Registry) PresetNames() []string {
 	}
 	entries, err := fs.ReadDir(r.Presets, ".")
 	if err != nil {
-		panic("exp: the presets cannot be listed")
+		panic("spec: the presets cannot be listed")
 	}
 	var names []string
 	for _, e := range entries {

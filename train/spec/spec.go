@@ -71,7 +71,7 @@ func (r *Registry) Default() Spec {
 		s.Mind, none = r.NewMind(r.MindNames()[0])
 	}
 	if err = errors.Join(err, none); err != nil {
-		panic("exp: a registry needs a game and a mind")
+		panic("spec: a registry needs a game and a mind")
 	}
 	return s
 }
@@ -97,7 +97,7 @@ func (r *Registry) read(what string) (text []byte, file, name string, err error)
 		return nil, "", "", unknown("preset and no file", what, r.PresetNames())
 	}
 	if err != nil {
-		return nil, "", "", fmt.Errorf("exp: reading a spec: %w", err)
+		return nil, "", "", fmt.Errorf("spec: reading a spec: %w", err)
 	}
 	return text, what, strings.TrimSuffix(filepath.Base(what), filepath.Ext(what)), nil
 }
@@ -582,16 +582,16 @@ func (s *Spec) byStage() []config.Info {
 func (s *Spec) YAML() ([]byte, error) {
 	body, err := config.Encode(s)
 	if err != nil {
-		return nil, fmt.Errorf("exp: writing the spec: %w", err)
+		return nil, fmt.Errorf("spec: writing the spec: %w", err)
 	}
 	s.unchosen(body, s.framed)
 	own, err := config.Encode(s.Mind.params)
 	if err != nil {
-		return nil, fmt.Errorf("exp: writing the spec: %w", err)
+		return nil, fmt.Errorf("spec: writing the spec: %w", err)
 	}
 	var g yaml.Node
 	if err := g.Encode(s.Game); err != nil {
-		return nil, fmt.Errorf("exp: writing the spec: %w", err)
+		return nil, fmt.Errorf("spec: writing the spec: %w", err)
 	}
 	text := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 	body.Content = slices.Insert(body.Content, 2, text("game"), &g, text("mind"), text(s.Mind.Name)) // after name
@@ -599,7 +599,7 @@ func (s *Spec) YAML() ([]byte, error) {
 	if len(s.Kinds) > 0 {
 		kinds, err := s.encodeKinds()
 		if err != nil {
-			return nil, fmt.Errorf("exp: writing the spec: %w", err)
+			return nil, fmt.Errorf("spec: writing the spec: %w", err)
 		}
 		body.Content = append(body.Content, text("minds"), kinds)
 	}
