@@ -142,7 +142,8 @@ func (s *Spec) minds(g game.Game, key rng.Key, saved *safetensors.File) ([]learn
 	if saved == nil {
 		for _, f := range s.folders() {
 			if strings.Contains(*f, "{") {
-				return nil, nil, fmt.Errorf("spec: %s names a stage that has not been run; use hop train, which runs spec.prepare, or give a folder", *f)
+				return nil, nil, fmt.Errorf("spec: %s names a stage that has not been run; use hop train, which runs spec.prepare, "+
+					"or give a folder", *f)
 			}
 		}
 	}
