@@ -7239,13 +7239,16 @@ TEXT ·sparseAffine8AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7353,13 +7356,16 @@ TEXT ·sparseTN8AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7500,13 +7506,16 @@ TEXT ·sparseAffine4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7594,13 +7603,16 @@ TEXT ·sparseTN4AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7709,13 +7721,16 @@ TEXT ·sparseAffine2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7793,13 +7808,16 @@ TEXT ·sparseTN2AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7892,13 +7910,16 @@ TEXT ·sparseAffine1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -7971,13 +7992,16 @@ TEXT ·sparseTN1AVX512(SB), NOSPLIT, $0-8
 	MOVQ  56(AX), R12
 	MOVQ  72(AX), R11
 	MOVQ  48(AX), R13
+	XORQ  R10, R10
+	MOVQ  R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14219,13 +14243,16 @@ TEXT ·sparseAffine8AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14328,13 +14355,16 @@ TEXT ·sparseTN8AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14467,13 +14497,16 @@ TEXT ·sparseAffine4AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14556,13 +14589,16 @@ TEXT ·sparseTN4AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14663,13 +14699,16 @@ TEXT ·sparseAffine2AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14742,13 +14781,16 @@ TEXT ·sparseTN2AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14839,13 +14881,16 @@ TEXT ·sparseAffine2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
+	XORQ    R10, R10
+	MOVQ    R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -14925,13 +14970,16 @@ TEXT ·sparseTN2TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
+	XORQ    R10, R10
+	MOVQ    R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -15022,13 +15070,16 @@ TEXT ·sparseAffine1AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -15096,13 +15147,16 @@ TEXT ·sparseTN1AVX2(SB), NOSPLIT, $0-8
 	MOVQ 56(AX), R12
 	MOVQ 72(AX), R11
 	MOVQ 48(AX), R13
+	XORQ R10, R10
+	MOVQ R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -15185,13 +15239,16 @@ TEXT ·sparseAffine1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
+	XORQ    R10, R10
+	MOVQ    R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03
@@ -15266,13 +15323,16 @@ TEXT ·sparseTN1TailAVX2(SB), NOSPLIT, $0-8
 	MOVQ    56(AX), R12
 	MOVQ    72(AX), R11
 	MOVQ    48(AX), R13
+	XORQ    R10, R10
+	MOVQ    R10, 112(AX)
 
 row:
 	MOVQ       104(AX), R10
 	TESTQ      R10, R10
 	JZ         here
+	ADDQ       112(AX), R10
 	MOVLQSX    (R10), CX
-	ADDQ       $0x04, 104(AX)
+	ADDQ       $0x04, 112(AX)
 	MOVQ       24(AX), DX
 	LEAQ       (DX)(CX*4), DX
 	CMPQ       R13, $0x03

@@ -16,7 +16,8 @@ type strip struct {
 	tail         int // elements of the last vector
 	bad          int // set if an index was no column
 	floor        float32
-	pick         *int32 // scratch of the kernels; nil: all rows
+	pick         *int32 // nil: all rows
+	picked       int    // scratch of the kernels: bytes of pick behind them, no pointer, which would end beyond it
 }
 
 // strips cuts n columns into strips of 8, 4, 2 or 1 vectors. next returns the

@@ -23,7 +23,8 @@ const (
 	sTail
 	sBad
 	sFloor
-	sPick // scratch: what is left of it
+	sPick
+	sPicked // scratch: bytes of pick that are behind; a pointer there would end up past the array, where the collector meets it
 )
 
 // ahead is how many rows before it is needed a picked row is asked for.
@@ -70,6 +71,8 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	MOVQ(at(t, sCols), cols)
 	MOVQ(at(t, sWStride), stride)
 	MOVQ(at(t, sRows), rows)
+	XORQ(col, col)
+	MOVQ(col, at(t, sPicked))
 	acc, x, tmp := s.regs[:v], s.regs[v], s.regs[v+1]
 	last := func(i int) bool { return tail && i == v-1 }
 
@@ -77,8 +80,9 @@ func sparseRows(s isa, v int, tail bool, name string, transposed bool) {
 	MOVQ(at(t, sPick), col)
 	TESTQ(col, col)
 	JZ(ref("here"))
+	ADDQ(at(t, sPicked), col)
 	MOVLQSX(at(col, 0), e)
-	ADDQ(U8(4), at(t, sPick))
+	ADDQ(U8(4), at(t, sPicked))
 	MOVQ(at(t, sPtr), ptr)
 	LEAQ(indexed(ptr, e, 4, 0), ptr)
 	CMPQ(rows, U8(ahead))
