@@ -8,25 +8,19 @@ import (
 // towards marks the moves that lead nearer to the nearest of the cells, of the
 // full ones if full is set, and reports whether there is any.
 func (st *State) towards(here int16, cells []int16, full bool, mask *game.Mask) bool {
-	size := int16(st.g.c.Size)
-	y, x := here/size, here%size
 	best := grid.Far
 	for _, c := range cells {
 		if full && !st.full[c] {
 			continue
 		}
-		dy, dx := c/size-y, c%size-x
-		d := max(dy, -dy) + max(dx, -dx)
+		d := st.g.board.Manhattan(here, c)
 		if d > best {
 			continue
 		}
 		if d < best {
 			best, *mask = d, game.Mask{}
 		}
-		mask[grid.Up] = mask[grid.Up] || dy < 0
-		mask[grid.Down] = mask[grid.Down] || dy > 0
-		mask[grid.Left] = mask[grid.Left] || dx < 0
-		mask[grid.Right] = mask[grid.Right] || dx > 0
+		st.g.board.Steer(here, c, mask)
 	}
 	return best != grid.Far
 }

@@ -15,7 +15,7 @@ type Config struct {
 	Agents      int     `yaml:"agents" doc:"number of agents" range:"2..64"`
 	Horizon     int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	View        int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
-	Pooled      bool    `yaml:"pooled" doc:"co-players are seen on one plane that counts them, not on one each, and their last actions are not: for PPO among many"`
+	Pooled      bool    `yaml:"pooled" doc:"co-players are seen on one plane that counts them, not on one each, and their last actions are not: for many agents"`
 	River       int     `yaml:"river" doc:"columns of river, at the left" unit:"cells" range:"1..63"`
 	Orchard     int     `yaml:"orchard" doc:"columns of orchard, at the right" unit:"cells" range:"1..63"`
 	Pollution   float64 `yaml:"pollution" doc:"probability that a clean river cell fills with waste, each step" range:"0..1"`

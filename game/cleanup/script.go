@@ -72,11 +72,7 @@ func (st *State) Approach(thing int, s game.Seat, spot int16, mask *game.Mask) b
 		mask[Harvest] = true
 		return true
 	}
-	var toward game.Mask
-	st.towards(here, []int16{spot}, false, &toward)
-	for k, ok := range toward {
-		mask[k] = mask[k] || ok
-	}
+	st.g.board.Steer(here, spot, mask)
 	return false
 }
 

@@ -159,7 +159,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 			st.clean(st.Pos[s])
 			st.cleaned[s]++
 		case a == Harvest:
-			rewards[s] = float32(g.c.Pays / float64(st.harvesters(acts, st.Pos[s])))
+			rewards[s] = float32(g.c.Pays / float64(st.Doing(acts, Harvest, st.Pos[s])))
 			st.harvested[s]++
 		}
 	}
@@ -183,17 +183,6 @@ func (st *State) clean(c int16) {
 			st.waste--
 		}
 	}
-}
-
-// harvesters returns how many harvest a cell.
-func (st *State) harvesters(acts []int32, c int16) int {
-	n := 0
-	for s, a := range acts {
-		if a == Harvest && st.Pos[s] == c {
-			n++
-		}
-	}
-	return n
 }
 
 // grow lets apples grow, at a rate that falls with the waste.

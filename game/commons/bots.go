@@ -9,16 +9,6 @@ import (
 // whoever harvests it spares.
 func (st *State) spares(c int16) bool { return st.apple[c] && st.others(c) >= st.g.c.Keep }
 
-// steer marks the moves from one cell that bring one nearer to another.
-func (g *Game) steer(from, to int16, mask *game.Mask) {
-	size := int16(g.c.Size)
-	dy, dx := to/size-from/size, to%size-from%size
-	mask[grid.Up] = mask[grid.Up] || dy < 0
-	mask[grid.Down] = mask[grid.Down] || dy > 0
-	mask[grid.Left] = mask[grid.Left] || dx < 0
-	mask[grid.Right] = mask[grid.Right] || dx > 0
-}
-
 // towards marks the moves that bring one nearer to the nearest orchard cells that are wanted, or Stay
 // where none is.
 func (st *State) towards(here int16, wanted func(c int16) bool, mask *game.Mask) {
@@ -31,7 +21,7 @@ func (st *State) towards(here int16, wanted func(c int16) bool, mask *game.Mask)
 		if d < best {
 			best, *mask = d, game.Mask{}
 		}
-		st.g.steer(here, c, mask)
+		st.g.board.Steer(here, c, mask)
 	}
 	mask[grid.Stay] = best == grid.Far
 }

@@ -15,7 +15,7 @@ type Config struct {
 	Agents  int     `yaml:"agents" doc:"number of agents" range:"2..64"`
 	Horizon int     `yaml:"horizon" doc:"steps of an episode; a rule of the game, and time is observed" unit:"steps" range:"1..1000"`
 	View    int     `yaml:"view" doc:"rows and columns around itself that an agent sees; 0: the whole board" unit:"cells" range:"0..63"`
-	Pooled  bool    `yaml:"pooled" doc:"co-players are seen on one plane that counts them, not on one each, and their last actions are not: for PPO among many"`
+	Pooled  bool    `yaml:"pooled" doc:"co-players are seen on one plane that counts them, not on one each, and their last actions are not: for many agents"`
 	Apart   int     `yaml:"apart" doc:"rows and columns from the centre of one patch of apples to that of the next" unit:"cells" range:"1..64"`
 	Growth  float64 `yaml:"growth" doc:"probability each step that a bare cell grows an apple, for each apple within reach of it" range:"0..1"`
 	Reach   int     `yaml:"reach" doc:"apples help a bare cell to grow one, and each other to be spared, up to this many moves away" unit:"cells" range:"0..8"`

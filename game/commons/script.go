@@ -64,7 +64,7 @@ func (st *State) Approach(_ int, s game.Seat, spot int16, mask *game.Mask) bool 
 		mask[Harvest] = true
 		return true
 	}
-	st.g.steer(here, spot, mask)
+	st.g.board.Steer(here, spot, mask)
 	return false
 }
 

@@ -110,7 +110,7 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	for s, a := range acts {
 		st.beside[s] = 0
 		if a == Harvest {
-			rewards[s] = float32(g.c.Pays / float64(st.harvesters(acts, st.Pos[s])))
+			rewards[s] = float32(g.c.Pays / float64(st.Doing(acts, Harvest, st.Pos[s])))
 			st.beside[s] = int16(st.others(st.Pos[s]))
 		}
 	}
@@ -121,17 +121,6 @@ func (st *State) Step(acts []int32, rewards []float32, r *rng.Rand) {
 	}
 	st.grow(r)
 	st.Done = int(st.T) >= g.c.Horizon
-}
-
-// harvesters returns how many harvest a cell.
-func (st *State) harvesters(acts []int32, c int16) int {
-	n := 0
-	for s, a := range acts {
-		if a == Harvest && st.Pos[s] == c {
-			n++
-		}
-	}
-	return n
 }
 
 // grow lets apples grow where some are near. What grows helps nothing to grow in the same step.

@@ -177,6 +177,16 @@ func (b *Board) Manhattan(from, to int16) int16 {
 	return dy + dx
 }
 
+// Steer marks the moves from one cell that bring one nearer to another, as Manhattan counts.
+func (b *Board) Steer(from, to int16, mask *game.Mask) {
+	w := int16(b.W)
+	dy, dx := to/w-from/w, to%w-from%w
+	mask[Up] = mask[Up] || dy < 0
+	mask[Down] = mask[Down] || dy > 0
+	mask[Left] = mask[Left] || dx < 0
+	mask[Right] = mask[Right] || dx > 0
+}
+
 // Walk makes all moves at once, and keeps everybody's action as the last one.
 func (b *Board) Walk(pos []int16, last []int8, acts []int32) {
 	for s, a := range acts {

@@ -81,6 +81,17 @@ func (p *Players) Played(s game.Seat) int32 { return int32(p.Last[s]) }
 // Place returns the cell of a seat, or None once it has gone.
 func (p *Players) Place(s game.Seat) int16 { return p.Pos[s] }
 
+// Doing returns how many on a cell play an action.
+func (p *Players) Doing(acts []int32, action int32, c int16) int {
+	n := 0
+	for s, a := range acts {
+		if a == action && p.Pos[s] == c {
+			n++
+		}
+	}
+	return n
+}
+
 // Relabel takes over what src has of its seats, with seat s moved to perm[s].
 func (p *Players) Relabel(src *Players, perm []game.Seat) {
 	for s, to := range perm {

@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/hop-marl/hop/game"
@@ -85,7 +86,7 @@ func FastOf(g game.Game) Fast {
 // BotOf returns which of the game's bots a script is by its rules made for search, also where those do not fit.
 func BotOf(g game.Game, script string) string {
 	if fast, ok := game.As[Fast](g); ok {
-		return fast.Bot(g, script)
+		return cmp.Or(fast.Bot(g, script), script)
 	}
 	return script
 }
