@@ -40,7 +40,8 @@ type Window struct {
 	Imagined *Imagined      // steps that a world model made up; nil: none
 	Recorded *batch.Rollout // what known players did, to learn about others from; nil: none
 
-	Cores *cores.Pool // whose workers help minds to learn; nil: each learns alone
+	Cores  *cores.Pool // whose workers help minds to learn; nil: each learns alone
+	Beside int         // minds that learn side by side, for whom those workers are; 0: one
 }
 
 // Imagined is a made-up window to learn from beside the played one.

@@ -36,8 +36,10 @@ type Brain struct {
 	order             []int      // of a pass
 	pick              []int32    // a minibatch
 
-	gathering cores.Job
-	parts     []f32.Sparse // rows that were gathered in parts
+	gathering, joining cores.Job
+	encode             []*actor.Work // [workers] whose memory rows are encoded in
+	parts              []f32.Sparse  // [workers] rows that were gathered in parts
+	columns            f32.Cutting   // by which the rows are cut
 
 	memory []*Memory  // [agents of this brain], with an LSTM
 	seqs   []sequence // the window's

@@ -37,6 +37,15 @@ type Update struct {
 	Adv    []float32 // [T][N] added to the advantages, before they are normalised
 }
 
+// crew returns for how many workers there is to be work where a step is not cut into shards. Minds that
+// learn side by side are work enough.
+func (u *Update) crew() int {
+	if u.Beside > 1 {
+		return 1
+	}
+	return u.Cores.Workers()
+}
+
 // Learn takes one window by PPO.
 func (b *Brain) Learn(w *learner.Window) ([]agent.Stat, error) { return b.Update(Update{Window: w}) }
 
@@ -53,8 +62,12 @@ func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 		defer b.held.Announce(false)
 	}
 	b.trainer.Share(u.Cores)
+	b.trainer.Crew(u.crew())
 	b.rows.clear()
-	b.x.Reset(b.Model.Cols())
+	if b.trainer.Waits() { // columns are cut by where the last window had its entries
+		b.columns.Set(&b.x, u.crew())
+	}
+	b.columns.Reset(&b.x, b.Model.Cols())
 	b.gather(u.Rollout, &u)
 	n := len(b.rows.steps)
 	b.rows.real = n

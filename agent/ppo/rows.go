@@ -6,6 +6,7 @@ import (
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/batch"
 	"github.com/hop-marl/hop/model/actor"
+	"github.com/hop-marl/hop/num/cores"
 	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/nn"
 )
@@ -29,21 +30,48 @@ func (b *Brain) collect(ro *batch.Rollout, u *Update, a agent.ID, lo int) {
 	r, first := &b.rows, len(b.rows.steps)
 	r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
 	r.grow(len(r.steps), b.Model.Input, u.Search)
-	works, n := b.trainer.Works, len(r.steps)-first
-	parts := len(works)
-	if u.Cores.Workers() == 1 || parts == 1 || n < minRows*parts {
-		b.fill(&b.x, works[0].ws, ro, u, a, lo, first, first+n)
+	encoders, n := b.encoders(u.Cores), len(r.steps)-first
+	parts := len(encoders)
+	if parts == 1 || n < minRows*parts {
+		b.fill(&b.x, encoders[0], ro, u, a, lo, first, first+n)
+		b.columns.Cut(&b.x)
 		return
 	}
-	b.parts = sized(b.parts, parts)
+	for len(b.parts) < parts {
+		b.parts = append(b.parts, f32.Sparse{})
+	}
 	u.Cores.Do(&b.gathering, parts, func(i int) {
 		x := &b.parts[i]
-		x.Reset(b.x.Cols)
-		b.fill(x, works[i].ws, ro, u, a, lo, first+i*n/parts, first+(i+1)*n/parts)
+		b.columns.Reset(x, b.x.Cols)
+		b.fill(x, encoders[i], ro, u, a, lo, first+i*n/parts, first+(i+1)*n/parts)
+		b.columns.Cut(x)
 	})
-	for i := range b.parts {
-		b.x.Append(&b.parts[i])
+	u.Cores.Do(&b.joining, 1+len(b.x.Cuts), func(k int) {
+		for i := range b.parts[:parts] {
+			side(&b.x, k).Append(side(&b.parts[i], k))
+		}
+	})
+}
+
+// encoders returns whose memory rows are encoded in, one a worker.
+func (b *Brain) encoders(pool *cores.Pool) []*actor.Work {
+	if len(b.encode) == 0 {
+		for _, w := range b.trainer.Works {
+			b.encode = append(b.encode, w.ws)
+		}
 	}
+	for len(b.encode) < pool.Workers() {
+		b.encode = append(b.encode, b.Model.Work(1))
+	}
+	return b.encode[:pool.Workers()]
+}
+
+// side returns the k-th of what is cut: 0 for the rows themselves, and 1 on for their cuts.
+func side(x *f32.Sparse, k int) *f32.Sparse {
+	if k == 0 {
+		return x
+	}
+	return &x.Cuts[k-1]
 }
 
 // minRows is how many rows a part must have for others to help.

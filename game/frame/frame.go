@@ -357,29 +357,49 @@ func (e *Encoder) narrow(s *f32.Sparse) {
 func (f *Frame) Folds() bool { return f.Kind == Egof }
 
 // Fold writes to dst[Cols][n] weights of narrow rows, from those of rows, w. Of
-// columns that narrow rows do not have it writes nothing.
-func (f *Frame) Fold(dst, w []float32, n int) {
+// columns that narrow rows do not have it writes nothing. It writes one of several
+// parts, which may be written side by side.
+func (f *Frame) Fold(dst, w []float32, n, part, parts int) {
 	if !f.Folds() {
-		copy(dst, w)
+		if part == 0 {
+			copy(dst, w)
+		}
 		return
 	}
-	copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
-	copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
-	size := f.others * n
-	f.apart(w, n, func(at int, thing, row, col []float32) {
-		to := dst[at : at+size]
-		f32.Add(to, row, col)
-		f32.Add(to, to, thing)
-	})
+	if part == 0 {
+		copy(dst[int(f.row)*n:(int(f.row)+f.Height+f.Width)*n], w[int(f.row)*n:])
+		copy(dst[int(f.rest)*n:], w[int(f.rest)*n:])
+	}
+	a := f.apart(n)
+	for dy := part * a.tall / parts; dy < (part+1)*a.tall/parts; dy++ {
+		for dx := range a.wide {
+			to := a.thing(dst, dy, dx)
+			f32.Add(to, a.row(w, dy), a.col(w, dx))
+			f32.Add(to, to, a.thing(w, dy, dx))
+		}
+	}
 }
 
 // Unfold turns g[Cols][n], the gradients of weights on narrow rows, into those on
-// rows. Those of the columns that narrow rows leave out must be zero before.
-func (f *Frame) Unfold(g []float32, n int) {
-	f.apart(g, n, func(_ int, thing, row, col []float32) {
-		f32.Add(row, row, thing)
-		f32.Add(col, col, thing)
-	})
+// rows. Those of the columns that narrow rows leave out must be zero before. It does
+// one of several parts, which may be done side by side.
+func (f *Frame) Unfold(g []float32, n, part, parts int) {
+	if !f.Folds() {
+		return
+	}
+	a := f.apart(n)
+	lines := a.tall + a.wide
+	for line := part * lines / parts; line < (part+1)*lines/parts; line++ {
+		if dy := line; dy < a.tall {
+			for dx := range a.wide {
+				f32.Add(a.row(g, dy), a.row(g, dy), a.thing(g, dy, dx))
+			}
+			continue
+		}
+		for dx, dy := line-a.tall, 0; dy < a.tall; dy++ {
+			f32.Add(a.col(g, dx), a.col(g, dx), a.thing(g, dy, dx))
+		}
+	}
 }
 
 // Apart says how Fold adds up: narrow rows begin with so many columns, those of each offset in turn, wide
@@ -393,20 +413,15 @@ func (f *Frame) Apart() (columns, others, wide, first int) {
 	return tall * wide * f.others, f.others, wide, int(f.row) + f.Height + f.Width
 }
 
-// apart calls do for every offset with the parts of w[Cols][n] under which a row
-// in Egof lists things there: by offset, which begins at at, row offset and column
-// offset, each [others][n].
-func (f *Frame) apart(w []float32, n int, do func(at int, thing, row, col []float32)) {
-	if f.Kind != Egof {
-		return
-	}
-	tall, wide, size := 2*f.Height-1, 2*f.Width-1, f.others*n
-	first := (int(f.row) + f.Height + f.Width) * n
-	part := func(at int) []float32 { return w[at : at+size : at+size] }
-	for dy := range tall {
-		for dx := range wide {
-			at := (dy*wide + dx) * size
-			do(at, part(at), part(first+dy*size), part(first+(tall+dx)*size))
-		}
-	}
+// apart says where w[Cols][n] has what a row in Egof lists, each [others][n]: things by
+// offset, by row offset and by column offset.
+type apart struct{ tall, wide, size, first int }
+
+func (f *Frame) apart(n int) apart {
+	return apart{2*f.Height - 1, 2*f.Width - 1, f.others * n, (int(f.row) + f.Height + f.Width) * n}
 }
+
+func (a apart) thing(w []float32, dy, dx int) []float32 { return a.part(w, (dy*a.wide+dx)*a.size) }
+func (a apart) row(w []float32, dy int) []float32       { return a.part(w, a.first+dy*a.size) }
+func (a apart) col(w []float32, dx int) []float32       { return a.part(w, a.first+(a.tall+dx)*a.size) }
+func (a apart) part(w []float32, at int) []float32      { return w[at : at+a.size : at+a.size] }

@@ -53,10 +53,15 @@ func TestNarrowRowsAreRows(t *testing.T) {
 			f32.SparseAffine(want, &full, w, nil, n, f32.None)
 			f32.SparseTN(wantG, &full, dy, n)
 			folded := make([]float32, len(w))
-			f.Fold(folded, w, n)
+			const parts = 3
+			for part := range parts {
+				f.Fold(folded, w, n, part, parts)
+			}
 			f32.SparseAffine(got, &narrow, folded, nil, n, f32.None)
 			f32.SparseTN(gotG, &narrow, dy, n)
-			f.Unfold(gotG, n)
+			for part := range parts {
+				f.Unfold(gotG, n, part, parts)
+			}
 			near(t, where+" forward", got, want)
 			near(t, where+" gradient", gotG, wantG)
 		}

@@ -322,7 +322,7 @@ func TestNarrowScenesAreScenes(t *testing.T) {
 		for i := range w {
 			w[i] = float32(r.IntN(9)) // whole numbers, so that sums are exact
 		}
-		f.Fold(folded, w, 1)
+		f.Fold(folded, w, 1, 0, 1)
 		for range 20 {
 			obs, extra := drawHunt(in, s, &r)
 			var wide, narrow f32.Sparse

@@ -40,7 +40,7 @@ func TestNarrowRowsLearnTheSame(t *testing.T) {
 		narrow.Pick(&x, pick)
 		q := *p
 		q.W, q.G = make([]float32, len(p.W)), make([]float32, len(p.G))
-		m.Fold(q.W, p)
+		m.Fold(q.W, p, 0, 1)
 		run := func(ws *actor.Work, p *nn.Params) {
 			ws.Forward(p)
 			for i := range ws.DLogits {
@@ -53,7 +53,7 @@ func TestNarrowRowsLearnTheSame(t *testing.T) {
 		}
 		run(full, p)
 		run(narrow, &q)
-		m.Unfold(&q)
+		m.Unfold(&q, 0, 1)
 		near(t, name+" logits", narrow.Logits, full.Logits)
 		near(t, name+" value", narrow.Value, full.Value)
 		near(t, name+" gradient", q.G, p.G)

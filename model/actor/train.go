@@ -22,23 +22,27 @@ func (m *Model) Cols() int { return m.frame.Cols }
 // Folds reports whether encoded rows need other weights than the model's own.
 func (m *Model) Folds() bool { return m.frame.Folds() }
 
-// Fold writes weights for encoded rows to dst, of the length of p.W.
-func (m *Model) Fold(dst []float32, p *nn.Params) {
+// Fold writes weights for encoded rows to dst, of the length of p.W: one of several parts.
+func (m *Model) Fold(dst []float32, p *nn.Params, part, parts int) {
 	from := 0
 	for _, l := range m.first {
-		copy(dst[from:l.Off], p.W[from:])
+		if part == 0 {
+			copy(dst[from:l.Off], p.W[from:])
+		}
 		from = l.Off + l.Len
 		w, _ := p.At(l)
-		m.frame.Fold(dst[l.Off:from], w, m.Hidden[0])
+		m.frame.Fold(dst[l.Off:from], w, m.Hidden[0], part, parts)
 	}
-	copy(dst[from:], p.W[from:])
+	if part == 0 {
+		copy(dst[from:], p.W[from:])
+	}
 }
 
-// Unfold turns gradients of what Fold wrote into gradients of the weights.
-func (m *Model) Unfold(p *nn.Params) {
+// Unfold turns gradients of what Fold wrote into gradients of the weights: one of several parts.
+func (m *Model) Unfold(p *nn.Params, part, parts int) {
 	for _, l := range m.first {
 		_, g := p.At(l)
-		m.frame.Unfold(g, m.Hidden[0])
+		m.frame.Unfold(g, m.Hidden[0], part, parts)
 	}
 }
 
@@ -63,7 +67,7 @@ func (v *View) Update() *nn.Params {
 		q.W = make([]float32, len(q.W))
 		v.folded = &q
 	}
-	v.model.Fold(v.folded.W, v.params)
+	v.model.Fold(v.folded.W, v.params, 0, 1)
 	return v.folded
 }
 

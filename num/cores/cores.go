@@ -7,7 +7,7 @@
 // learners are parts, and so are the shards of their minibatches.
 //
 // A worker takes the same parts as the last time where it can: what they read and write is
-// still in its cache.
+// still in its cache. Others leave them to it for a moment.
 package cores
 
 import (
@@ -52,15 +52,36 @@ type Job struct {
 	Whole bool // parts are long and ask for help themselves: one is not begun while waiting for another
 
 	free    atomic.Uint64 // a bit for each group of parts that nobody has taken, spread over all bits
+	times   atomic.Uint32 // that it was done
 	parts   int
 	groups  int // one after the other, as like as can be: at most 64
 	do      func(part int)
 	doOn    func(part, worker int) // in place of do
 	at      int                    // its place in the pool, the last time
+	asker   took                   // what who asked took
 	asleep  atomic.Bool            // who asked sleeps until all parts are done
 	_       [32]byte
 	pending atomic.Int32
 	_       [60]byte
+}
+
+// took is the groups that a worker took of a job, as their bits: the last time, and this time.
+type took struct {
+	job       *Job
+	times     uint32
+	last, now uint64
+}
+
+// before returns what was taken of a job the last time.
+func (t *took) before(j *Job) uint64 {
+	if times := j.times.Load(); t.job != j {
+		*t = took{job: j, times: times}
+	} else if t.times != times {
+		if t.times = times; t.now != 0 { // others may have been faster once
+			t.last, t.now = t.now, 0
+		}
+	}
+	return t.last
 }
 
 // Count returns how many workers a number of them means: 0 is one a core.
@@ -78,7 +99,7 @@ func New(workers int, clock func() time.Duration) *Pool {
 	p := &Pool{workers: workers, clock: clock}
 	p.wake.L = &p.mu
 	if workers <= runtime.GOMAXPROCS(0) {
-		p.spin = 8000 // half a millisecond: as long as a run does by itself what nobody can help with
+		p.spin = 8000 * workers // half a millisecond each: the more there are the longer some have nothing, and waking one takes longer than its part
 	}
 	return p
 }
@@ -192,9 +213,18 @@ func (p *Pool) share(j *Job, n int) {
 	for g := range j.groups {
 		all |= 1 << ((g*64 + j.groups - 1) / j.groups)
 	}
+	j.times.Add(1)
 	j.free.Store(all)
 	shown := p.post(j)
-	for bit := j.take(0); bit >= 0; bit = j.take(0) {
+	for last := j.asker.before(j); ; {
+		bit := j.again(last)
+		if bit < 0 {
+			bit = j.take(0)
+		}
+		if bit < 0 {
+			break
+		}
+		j.asker.now |= 1 << bit
 		p.run(j, bit, 0)
 	}
 	if shown {
@@ -257,6 +287,19 @@ func (j *Job) take(from int) int {
 	}
 }
 
+// again returns the bit of a group that nobody has taken and that is one of those, -1 if there is none.
+func (j *Job) again(those uint64) int {
+	for {
+		free := j.free.Load()
+		if free&those == 0 {
+			return -1
+		}
+		if bit := bits.TrailingZeros64(free & those); j.free.CompareAndSwap(free, free&^(1<<bit)) {
+			return bit
+		}
+	}
+}
+
 // run does the group of a bit.
 func (p *Pool) run(j *Job, bit, worker int) {
 	g := bit * j.groups / 64
@@ -274,42 +317,82 @@ func (p *Pool) run(j *Job, bit, worker int) {
 	}
 }
 
-// find returns a group of some job as its bit, looking at the jobs from one on, so that helpers
-// spread over them; whole says that parts that are whole may be begun, which come first. The job is
-// nil if there is none.
-func (p *Pool) find(from int, whole bool) (*Job, int) {
+// helper is a worker that looks for work.
+type helper struct {
+	pool *Pool
+	from int            // where it looks first, so that helpers spread over the jobs
+	own  *Job           // what it waits for to be done; nil: it waits for nothing
+	took *[maxJobs]took // by places of jobs; nil: it remembers nothing
+}
+
+// find returns a group of some job as its bit: of jobs with whole parts, which who waits for something
+// does not begin, then one that the helper took the last time. Those of others it takes only if it has
+// waited; some says whether there are any. The job is nil if there is none.
+func (h *helper) find(waited bool) (found *Job, bit int, some bool) {
+	p := h.pool
 	n := int(p.top.Load())
-	for _, long := range [2]bool{true, false} {
-		if long && !whole {
-			continue
-		}
-		for i := range n {
-			if j := p.jobs[(from+i)%n].Load(); j != nil && j.Whole == long {
-				if bit := j.take(from * 64 / p.workers & 63); bit >= 0 {
-					return j, bit
-				}
+	first := h.from * 64 / p.workers & 63
+	for i := 0; i < n && h.own == nil; i++ {
+		if j := p.jobs[(h.from+i)%n].Load(); j != nil && j.Whole {
+			if bit = j.take(first); bit >= 0 {
+				return j, bit, true
 			}
 		}
 	}
-	return nil, 0
+	for i := range n {
+		at := (h.from + i) % n
+		j := p.jobs[at].Load()
+		if j == nil || j.Whole {
+			continue
+		}
+		if h.took != nil {
+			t := &h.took[at]
+			if bit = j.again(t.before(j)); bit >= 0 {
+				t.now |= 1 << bit
+				return j, bit, true
+			}
+		}
+		if some = some || j.free.Load() != 0; !waited {
+			continue
+		}
+		if bit = j.take(first); bit >= 0 {
+			if h.took != nil {
+				h.took[at].now |= 1 << bit
+			}
+			return j, bit, true
+		}
+	}
+	return nil, 0, some
 }
+
+// patience is for how many pauses a group is left to who took it the last time: some ten microseconds.
+const patience = 200
 
 // work takes parts until own is done; nil, for helpers: until the pool is closed.
 func (p *Pool) work(own *Job, from int) {
+	h := helper{pool: p, from: from, own: own}
+	if own == nil {
+		h.took = new([maxJobs]took)
+	}
 	p.rest()
 	defer p.rested()
-	left := p.spin
+	left, waited := p.spin, false
 	for {
 		seen := p.posted.Load()
 		if own != nil && own.pending.Load() == 0 {
 			return
 		}
-		if j, bit := p.find(from, own == nil); j != nil {
+		j, bit, some := h.find(waited)
+		if j != nil {
 			p.rested()
 			p.rouse(j)
 			p.run(j, bit, from%p.workers)
 			p.rest()
-			left = p.spin
+			left, waited = p.spin, false
+			continue
+		}
+		if waited = some; waited {
+			pause(patience)
 			continue
 		}
 		for ; left > 0 && p.posted.Load() == seen && (own == nil || own.pending.Load() > 0); left-- {

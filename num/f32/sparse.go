@@ -11,14 +11,21 @@ type Sparse struct {
 	Val  []float32 // [nonzeros]
 	Cols int
 	Pick []int32 // which of these rows count, in which order; nil: all. Only for reading
+
+	// Cuts are the same rows cut by columns, each with the entries of some of the columns, so that several
+	// can add to what lies at the columns side by side; empty: they are not cut. See Cut.
+	Cuts []Sparse
 }
 
-// Reset empties s and sets its width.
+// Reset empties s, and its cuts, and sets its width.
 func (s *Sparse) Reset(cols int) {
 	if cols < 0 {
 		panic("f32: a sparse matrix has a negative size")
 	}
 	s.Ptr, s.Idx, s.Val, s.Cols, s.Pick = append(s.Ptr[:0], 0), s.Idx[:0], s.Val[:0], cols, nil
+	for i := range s.Cuts {
+		s.Cuts[i].Reset(cols)
+	}
 }
 
 // Rows returns the number of finished rows, or of those picked.
@@ -40,10 +47,13 @@ func (s *Sparse) Row(i int) (idx []int32, val []float32) {
 
 // View sets s to the rows lo to before hi of x, which stay where they are.
 func (s *Sparse) View(x *Sparse, lo, hi int) {
-	*s = Sparse{Ptr: x.Ptr, Idx: x.Idx, Val: x.Val, Cols: x.Cols}
+	*s = Sparse{Ptr: x.Ptr, Idx: x.Idx, Val: x.Val, Cols: x.Cols, Cuts: x.Cuts}
 	if x.Pick != nil {
 		s.Pick = x.Pick[lo:hi:hi]
 		return
+	}
+	if lo > 0 || hi < x.Rows() {
+		s.Cuts = nil
 	}
 	s.Ptr, s.Idx, s.Val = x.Ptr[lo:hi+1:hi+1], x.Idx[:x.Ptr[hi]], x.Val[:x.Ptr[hi]]
 }
@@ -68,7 +78,7 @@ func (s *Sparse) AppendFrom(x *Sparse, i int) {
 	s.EndRow()
 }
 
-// Append appends all rows of x. It panics if x is wider.
+// Append appends all rows of x, but not their cuts. It panics if x is wider.
 func (s *Sparse) Append(x *Sparse) {
 	if x.Cols > s.Cols || x.Pick != nil {
 		panic("f32: rows to append are wider than the sparse matrix, or picked")

@@ -29,6 +29,9 @@ type Trainer[W any, T interface{ Plus(T) T }] struct {
 	cfg    TrainerConfig
 	shards *shards
 	parts  []part[W, T] // [shards]
+	crew   int          // parts of what is not cut into shards
+	jobs   [3]cores.Job // of those
+	beside [3]func(part int)
 	add    func(s *Shard[W]) T
 	mu     sync.Mutex // of taken
 	taken  []bool     // [shards] whose Works are in use
@@ -54,10 +57,10 @@ type TrainerConfig struct {
 type Folding interface {
 	// Folds reports whether they are any other.
 	Folds() bool
-	// Fold writes them to dst, of the length of p.W.
-	Fold(dst []float32, p *Params)
-	// Unfold turns gradients of them into gradients of the weights that learn.
-	Unfold(p *Params)
+	// Fold writes them to dst, of the length of p.W: one of several parts, which may be written side by side.
+	Fold(dst []float32, p *Params, part, parts int)
+	// Unfold turns gradients of them into gradients of the weights that learn, in parts too.
+	Unfold(p *Params, part, parts int)
 }
 
 // Shard is some rows of a minibatch for somebody to compute.
@@ -100,11 +103,20 @@ func NewTrainer[W any, T interface{ Plus(T) T }](p *Params, cfg TrainerConfig, r
 		}
 		t.parts[i].Number, t.parts[i].Params = i, &q
 	}
+	t.crew = 1
+	t.beside = [3]func(int){t.fold, t.unfold, t.firstOf} // made once: handing them over does not allocate
 	return t
 }
 
 // Share lets the workers of a pool help; nil: a goroutine a shard.
 func (t *Trainer[W, T]) Share(pool *cores.Pool) { t.shards.cores, t.Adam.Cores = pool, pool }
+
+// Crew says for how many workers there is to be work where a step is not cut into shards. It changes no number.
+func (t *Trainer[W, T]) Crew(workers int) { t.crew = max(1, workers) }
+
+// Waits reports whether gradients of first layers wait for all shards. They can be computed side by side
+// then, of rows that are cut by columns.
+func (t *Trainer[W, T]) Waits() bool { return len(t.cfg.First) > 0 }
 
 // Steps returns how many steps have been taken.
 func (t *Trainer[W, T]) Steps() int { return t.Adam.Steps() }
@@ -118,7 +130,7 @@ func (t *Trainer[W, T]) Step(rows int, sum *T, add func(s *Shard[W]) T) (norm fl
 	t.Read()
 	t.Sum(rows, sum, add)
 	if t.cfg.Fold != nil {
-		t.cfg.Fold.Unfold(t.Params)
+		t.shards.cores.Do(&t.jobs[1], t.crew, t.beside[1])
 	}
 	norm, err = t.Adam.Step(t.Rate(t.Steps()), t.cfg.Clip)
 	if err != nil {
@@ -130,9 +142,22 @@ func (t *Trainer[W, T]) Step(rows int, sum *T, add func(s *Shard[W]) T) (norm fl
 // Read brings the weights that rows are read with up to date, and returns them.
 func (t *Trainer[W, T]) Read() *Params {
 	if t.cfg.Fold != nil {
-		t.cfg.Fold.Fold(t.parts[0].Params.W, t.Params)
+		t.shards.cores.Do(&t.jobs[0], t.crew, t.beside[0])
 	}
 	return t.parts[0].Params
+}
+
+func (t *Trainer[W, T]) fold(part int) {
+	t.cfg.Fold.Fold(t.parts[0].Params.W, t.Params, part, t.crew)
+}
+
+func (t *Trainer[W, T]) unfold(part int) { t.cfg.Fold.Unfold(t.Params, part, t.crew) }
+
+// firstOf computes the gradients of first layers that wait, of all columns or of those of a cut.
+func (t *Trainer[W, T]) firstOf(cut int) {
+	for i := range t.parts {
+		t.parts[i].first.compute(cut)
+	}
 }
 
 // Sum computes the shards and adds their terms to sum: a Step without the step.
@@ -144,8 +169,9 @@ func (t *Trainer[W, T]) Sum(rows int, sum *T, add func(s *Shard[W]) T) {
 		t.parts[i].terms, t.parts[i].first.now = none, inOrder
 	}
 	t.shards.run(rows)
+	t.shards.cores.Do(&t.jobs[2], max(1, t.parts[0].first.cuts()), t.beside[2])
 	for i := range t.parts {
-		t.parts[i].first.finish()
+		t.parts[i].first.used = 0
 		*sum = (*sum).Plus(t.parts[i].terms)
 	}
 }
@@ -224,13 +250,26 @@ func (f *firstGrads) add(layer Dense, x *f32.Sparse, dy []float32) []float32 {
 	return dy
 }
 
-// finish computes what waits.
-func (f *firstGrads) finish() {
+// cuts returns into how many parts the columns of what waits are cut; 0: they are not.
+func (f *firstGrads) cuts() int {
+	if f.used == 0 {
+		return 0
+	}
+	return len(f.kept[0].x.Cuts)
+}
+
+// compute computes what waits: all of it, or where columns are cut one of the parts.
+func (f *firstGrads) compute(cut int) {
 	for i := range f.kept[:f.used] {
 		k := &f.kept[i]
-		k.layer.gradSparse(f.model, k.dy, &k.x)
+		if len(k.x.Cuts) == 0 {
+			k.layer.gradSparse(f.model, k.dy, &k.x)
+			continue
+		}
+		x := k.x.Cuts[cut]
+		x.Pick = k.x.Pick
+		k.layer.gradSparse(f.model, k.dy, &x)
 	}
-	f.used = 0
 }
 
 // Schedule gives the learning rate, or another coefficient, of a step counted

@@ -65,14 +65,14 @@ type negated struct{}
 
 func (negated) Folds() bool { return true }
 
-func (negated) Fold(dst []float32, p *nn.Params) {
-	for i, w := range p.W {
-		dst[i] = -w
+func (negated) Fold(dst []float32, p *nn.Params, part, parts int) {
+	for i := len(p.W) * part / parts; i < len(p.W)*(part+1)/parts; i++ {
+		dst[i] = -p.W[i]
 	}
 }
 
-func (negated) Unfold(p *nn.Params) {
-	for i := range p.G {
+func (negated) Unfold(p *nn.Params, part, parts int) {
+	for i := len(p.G) * part / parts; i < len(p.G)*(part+1)/parts; i++ {
 		p.G[i] = -p.G[i]
 	}
 }
@@ -92,6 +92,15 @@ func TestTricksChangeNoStep(t *testing.T) {
 	}
 	target := random(m*2, "target")
 	train := func(shards, workers int, first bool, cfg nn.TrainerConfig, sign float32) []float32 {
+		if x.Cuts = nil; workers > 2 { // the columns are cut
+			var cutting f32.Cutting
+			cutting.Set(&x, workers)
+			x.Cuts = make([]f32.Sparse, workers)
+			for i := range x.Cuts {
+				x.Cuts[i].Reset(in)
+			}
+			cutting.Cut(&x)
+		}
 		p := &nn.Params{}
 		net := p.MLP("net", nn.Tanh, in, 8, 2)
 		p.Init(rng.New(1))
@@ -111,13 +120,18 @@ func TestTricksChangeNoStep(t *testing.T) {
 			pool.Open()
 			defer pool.Close()
 			tr.Share(pool)
+			tr.Crew(workers)
 		}
-		views := make([]f32.Sparse, m)
+		views, all := make([]f32.Sparse, m), make([]int32, m)
+		for i := range all {
+			all[i] = int32(i)
+		}
 		for range 3 {
 			var sum nn.Loss
 			_, err := tr.Step(m, &sum, func(s *nn.Shard[*nn.MLPWork]) nn.Loss {
 				n, rows := s.Hi-s.Lo, &views[s.Lo]
-				rows.View(&x, s.Lo, s.Hi)
+				rows.View(&x, 0, m)
+				rows.Pick = all[s.Lo:s.Hi]
 				net.ForwardSparse(s.Params, s.Work, rows)
 				clear(s.Work.DY)
 				loss := nn.MSE(s.Work.DY, s.Work.Y, target[s.Lo*2:], 2, nn.Rows{N: n, Total: m})
@@ -145,9 +159,14 @@ func TestTricksChangeNoStep(t *testing.T) {
 	if !slices.Equal(train(5, 2, true, nn.TrainerConfig{Block: 8}, 1), train(5, 1, true, nn.TrainerConfig{Block: 8}, 1)) {
 		t.Error("first layers last: two workers give other weights than one")
 	}
-	folded := train(1, 0, false, nn.TrainerConfig{Fold: negated{}}, -1)
-	for i := range folded {
-		folded[i] = -folded[i]
+	if !slices.Equal(train(5, 4, true, nn.TrainerConfig{Block: 8}, 1), train(5, 1, true, nn.TrainerConfig{Block: 8}, 1)) {
+		t.Error("first layers last, of columns that are cut: four workers give other weights than one")
 	}
-	near("negated", folded, want)
+	for _, workers := range []int{0, 4} {
+		folded := train(1, workers, false, nn.TrainerConfig{Fold: negated{}}, -1)
+		for i := range folded {
+			folded[i] = -folded[i]
+		}
+		near("negated", folded, want)
+	}
 }

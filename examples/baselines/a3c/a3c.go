@@ -124,7 +124,7 @@ func (m *Mind) Learn(w *learner.Window) ([]agent.Stat, error) {
 	}
 	m.counts.Updates++
 	m.counts.Rows += len(m.steps)
-	m.Model.Fold(m.at.W, m.Params)
+	m.Model.Fold(m.at.W, m.Params, 0, 1)
 	lr := ppo.Anneal(m.learner.LR, m.learner.LREnd, w.Share)
 	bonus := ppo.Anneal(m.learner.Entropy, m.learner.EntropyEnd, w.Share)
 	m.sums = sums{}
@@ -222,7 +222,7 @@ func (m *Mind) gradient(ro *batch.Rollout, bonus float32) {
 		}
 		m.ws.Backward(m.at)
 	}
-	m.Model.Unfold(m.at)
+	m.Model.Unfold(m.at, 0, 1)
 }
 
 // report names what the parts of a window added up.
