@@ -54,6 +54,54 @@ def learnt():
         yield f"| {who} | {m['mean']:.4f} | {m['ci'][0]:.4f} to {m['ci'][1]:.4f} | {seeds} |"
 
 
+def jax():
+    """The section on JAX; nothing where it was not measured."""
+    file = FOLDER / "jax.txt"
+    runs = [json.loads(x) for x in file.read_text().splitlines() if x.startswith("{")] if file.exists() else []
+    if not runs:
+        return
+    yield from (
+        "",
+        "## The whole loop against JAX",
+        "",
+        "`ppo-4x4` as one compiled program of JAX " + runs[0]["jax"] + ", games and all, on the same card: "
+        "`python3 python/bench/cuda_jax.py`, which says what differs. Agent-steps a second of the clock, three turns; hop with sixteen cores "
+        "beside the card. Return: mean over seeds at the end of "
+        f"{runs[0]['env_steps']:,} env steps a seed; JAX rounds products to TF32 unless it says *highest*.",
+        "",
+        "| seeds | games each | hop | median | JAX | median | hop over JAX | JAX compiles, s | JAX's return | its products |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    )
+    names = {(1, 128): "one-card", (16, 128): "seeds16-card", (48, 128): "seeds48-card", (16, 1024): "wide-card"}
+    for run in runs:
+        mine, theirs = rates(names.get((run["seeds"], run["envs"]), "none")), run["agent_steps_per_s"]
+        middle = statistics.median(mine) if mine else 0
+        ours = f"{', '.join(map(short, mine))} | {short(middle)}" if mine else " | "
+        ratio = f"{middle / theirs:.2f}" if mine else ""
+        yield (
+            f"| {run['seeds']} | {run['envs']:,} | {ours} | {', '.join(map(short, run['turns']))} | {short(theirs)} | {ratio} | "
+            f"{run['compile_s']:.1f} | {run['return']:.3f} | {run['precision']} |"
+        )
+    whole = [float(p.read_text().split()[-1]) for p in sorted(FOLDER.glob("whole-?.txt"))]
+    sixteen = [r for r in runs if (r["seeds"], r["envs"]) == (16, 128)]
+    if not whole and not sixteen:
+        return
+    yield from (
+        "",
+        "From the command until sixteen seeds have trained, in seconds. hop's are `hop-cuda train ppo-4x4 --seeds 1-16 --device cuda "
+        "--set eval.episodes=100`, by turn, with checkpoints, scores and reports; JAX's are starting, compiling and training.",
+        "",
+        "| what | seconds | median |",
+        "|---|---|---|",
+    )
+    if whole:
+        yield f"| hop | {', '.join(f'{x:.1f}' for x in whole)} | {statistics.median(whole):.1f} |"
+    for r in sixteen:
+        parts = r["start_s"], r["compile_s"], r["train_s"]
+        what = "JAX" if r["precision"] == "default" else f"JAX, {r['precision']}"
+        yield f"| {what} | {' + '.join(f'{x:.1f}' for x in parts)} | {sum(parts):.1f} |"
+
+
 conv = "hop-cuda bench train ppo-8x8 --set actor.net=conv --set actor.frame=board"
 four = "hop-cuda bench train ppo-4x4"
 lines = [
@@ -106,6 +154,7 @@ lines = [
     "",
     "`go test ./card -run XXX -bench Step -benchtime 200x` in the folder cuda says what each kernel takes; "
     "`python3 python/bench/cuda_torch.py`.",
+    *jax(),
     "",
     "## What is learnt",
     "",
