@@ -44,6 +44,13 @@ func (s *SelfPlay) Save() ([]byte, error) {
 		return nil, err
 	}
 	f.PutBytes("envs", envs)
+	if s.waits {
+		window, err := s.ro.AppendBinary(nil)
+		if err != nil {
+			return nil, err
+		}
+		f.PutBytes(waiting, window)
+	}
 	if err := s.dealing.save(f); err != nil {
 		return nil, err
 	}
@@ -68,6 +75,9 @@ func (s *SelfPlay) Save() ([]byte, error) {
 	}
 	return f.AppendBinary(nil)
 }
+
+// waiting is where a checkpoint holds the last window, if it has not been learnt from.
+const waiting = "waiting"
 
 // Load goes on from what Save returned.
 func (s *SelfPlay) Load(body []byte) error {
@@ -95,6 +105,15 @@ func (s *SelfPlay) Load(body []byte) error {
 	}
 	if err := s.envs.UnmarshalBinary(envs); err != nil {
 		return err
+	}
+	if _, s.waits = f.Get(waiting); s.waits {
+		window, err := f.Bytes(waiting)
+		if err != nil {
+			return err
+		}
+		if err := s.ro.UnmarshalBinary(window); err != nil {
+			return err
+		}
 	}
 	if err := s.dealing.load(f); err != nil {
 		return err

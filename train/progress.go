@@ -43,7 +43,7 @@ func (s *SelfPlay) progress(learnt [][]agent.Stat) *Progress {
 		p.Goals[a] = make([]float64, goals)
 	}
 	for _, ep := range s.envs.Episodes() {
-		if ep.Mixed {
+		if ep.Mixed || s.done() {
 			continue
 		}
 		p.Episodes++

@@ -109,7 +109,9 @@ type SelfPlay struct {
 	minds   []abilities
 
 	envs          *rollout.Envs
-	ro            *batch.Rollout
+	ro            *batch.Rollout // the last window
+	spare         *batch.Rollout // the one before it, where minds learn one window behind
+	waits         bool           // minds have not learnt from the last window yet
 	goalLen       int
 	dealing       *dealing
 	players       [][]rollout.Player        // [worker][A]
@@ -131,6 +133,7 @@ type SelfPlay struct {
 
 	cores    *cores.Pool // the run's workers; open while it runs
 	learning cores.Job
+	both     cores.Job
 }
 
 // NewSelfPlay prepares a run at its start.
@@ -138,7 +141,7 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 	s := &SelfPlay{
 		cfg: cfg, rewards: rewards, parts: parts, spec: parts.Game.Spec(), stage: -1,
 		roles: map[role][]rollout.Player{}, phases: map[string]float64{}, used: map[string]float64{},
-		cores: cores.New(parts.Workers, parts.Clock), learning: cores.Job{Whole: true},
+		cores: cores.New(parts.Workers, parts.Clock), learning: cores.Job{Whole: true}, both: cores.Job{Whole: true},
 	}
 	for _, m := range parts.Minds {
 		l := abilitiesOf(m)
@@ -149,6 +152,9 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		s.minds, s.goalLen = append(s.minds, l), max(s.goalLen, l.goalLen)
 		if r, ok := learner.As[learner.Rememberer](m); ok {
 			r.Remember(cfg.Envs, cfg.Window)
+		}
+		if b, ok := learner.As[learner.Behind](m); ok && cfg.Behind {
+			b.Behind()
 		}
 	}
 	var err error
@@ -197,29 +203,29 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 			return err
 		}
 	}
-	for s.step < s.cfg.Steps {
+	for s.step < s.cfg.Steps || s.waits {
 		if err := ctx.Err(); err != nil {
 			return s.stopped(run, err)
 		}
-		if err := s.prepare(); err != nil {
+		turn := s.turn
+		if s.cfg.Behind {
+			turn = s.behind
+		}
+		stats, failure, err := turn()
+		if err != nil {
 			return err
 		}
-		if err := s.collect(); err != nil {
-			return fmt.Errorf("train: after env step %d: %w", s.step, err)
-		}
-		s.show(s.ro, false)
-		s.began = s.step
-		s.step += s.played()
-		s.update++
-		stats, err := s.learn()
-		if err != nil {
-			return s.failed(run, err)
+		if failure != nil {
+			return s.failed(run, failure)
 		}
 		p := s.progress(stats)
 		if p.Strangers, err = s.scoreStrangers(); err != nil {
 			return err
 		}
 		p.Rows = append(p.Rows, s.strangerRows(p.Strangers)...)
+		if s.done() { // this step has rows already
+			p.Rows = nil
+		}
 		if err := s.guard(run, p); err != nil {
 			return err
 		}
@@ -229,7 +235,7 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		if err := run.Log(p.Rows); err != nil {
 			return err
 		}
-		if s.step/s.cfg.Save > saved/s.cfg.Save || s.step >= s.cfg.Steps {
+		if s.step/s.cfg.Save > saved/s.cfg.Save || s.step >= s.cfg.Steps && !s.waits {
 			saved = s.step
 			s.dealing.remember(s.minds)
 			if err := s.checkpoint(run); err != nil {
@@ -238,6 +244,77 @@ func (s *SelfPlay) Run(ctx context.Context, run *runlog.Run, watch func(*Progres
 		}
 	}
 	return nil
+}
+
+// turn plays a window and lets minds learn from it; failure is theirs.
+func (s *SelfPlay) turn() (stats [][]agent.Stat, failure, err error) {
+	if err := s.prepare(); err != nil {
+		return nil, nil, err
+	}
+	if err := s.collect(); err != nil {
+		return nil, nil, fmt.Errorf("train: after env step %d: %w", s.step, err)
+	}
+	s.count()
+	stats, failure = s.learn()
+	return stats, failure, nil
+}
+
+// behind plays a window while minds learn from the one before it, so that it is played by what they were
+// before that. At the end there is a window to learn from and none to play.
+func (s *SelfPlay) behind() (stats [][]agent.Stat, failure, err error) {
+	stats = make([][]agent.Stat, len(s.minds))
+	learn := func() {
+		if s.waits {
+			stats, failure = s.learn()
+		}
+	}
+	if s.step >= s.cfg.Steps {
+		learn()
+		s.waits = false
+		return stats, failure, nil
+	}
+	if err := s.prepare(); err != nil {
+		return nil, nil, err
+	}
+	if s.spare == nil {
+		s.spare = batch.New(s.ro.Shape)
+	}
+	s.envs.Prepare(s.players)
+	play := func() { err = s.envs.Collect(s.spare, s.players) }
+	before, used := s.phases["learn"], s.used["learn"]
+	s.timed("collect", func() {
+		switch {
+		case s.parts.Watch != nil: // who watches sees one thing at a time
+			learn()
+			play()
+		case s.parts.Device: // who learns waits for it
+			var learning sync.WaitGroup
+			learning.Go(learn)
+			play()
+			learning.Wait()
+		default:
+			s.cores.Do(&s.both, 2, func(part int) { []func(){learn, play}[part]() })
+		}
+	})
+	s.phases["collect"] -= s.phases["learn"] - before // what it took longer
+	s.used["collect"] -= s.used["learn"] - used
+	if err != nil {
+		return nil, nil, fmt.Errorf("train: after env step %d: %w", s.step, err)
+	}
+	s.ro, s.spare, s.waits = s.spare, s.ro, true
+	s.count()
+	return stats, failure, nil
+}
+
+// done reports whether nothing was played in the last turn, because only the learning was left.
+func (s *SelfPlay) done() bool { return s.cfg.Behind && !s.waits }
+
+// count counts the window that was played.
+func (s *SelfPlay) count() {
+	s.show(s.ro, false)
+	s.began = s.step
+	s.step += s.played()
+	s.update++
 }
 
 // prepare brings the game, the team and the stand-ins to where the run is.

@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,6 +150,7 @@ func TestWorkersAndStopsChangeNothing(t *testing.T) {
 		"independent": "",
 		"shared":      "  brains: [0, 0, 0, 0]\n",
 		"mixed":       "  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
+		"behind":      "  behind: true\n  brains: [0, 0, 1, 1]\n  standins: {share: 0.3, who: [switcher, past]}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			spectest.Promises(t, spectest.With(t, spectest.Small(more), "train.steps=4000"), 4)
@@ -187,5 +189,44 @@ func TestLearnersAreShownStandins(t *testing.T) {
 	}
 	for _, wrong := range []string{"mind=lola", "train.standins.share=0.1", "imagine.on=true"} {
 		spectest.Refused(t, "standins.shown", "base: icl", "train.standins.shown=true", wrong)
+	}
+}
+
+// One window behind, a window is played by the weights of before the last one was learnt from, whatever frame the
+// network reads: the first two by those at the start, as if nothing was learnt. All windows are learnt from.
+func TestAWindowBehind(t *testing.T) {
+	for _, frame := range []string{"egof", "ego"} {
+		windows := func(sets ...string) (seen [][]float32, updates int) {
+			text := spectest.With(t, spectest.Small(""), append(sets, "train.steps=2000", "actor.frame="+frame)...)
+			run, err := spectest.Try(t, text, 3, 2, func(p *train.Parts) {
+				p.Watch = func(ro *batch.Rollout, _ bool) { seen = append(seen, slices.Clone(ro.LogProb)) }
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range run.Seen {
+				if rows(p, 0) > 0 {
+					updates++
+				}
+			}
+			return seen, updates
+		}
+		still, _ := windows("ppo.lr=1e-30", "ppo.lr_end=1e-30")
+		at, _ := windows()
+		late, updates := windows("train.behind=true")
+		if len(late) < 4 || updates != len(late) {
+			t.Fatalf("%s: %d windows, learnt from %d times", frame, len(late), updates)
+		}
+		for i, want := range []bool{true, true, false} {
+			if got := slices.Equal(late[i], still[i]); got != want {
+				t.Errorf("%s: window %d was played as at the start: %v", frame, i, got)
+			}
+		}
+		if slices.Equal(at[1], still[1]) {
+			t.Errorf("%s: without, window 1 was played as at the start", frame)
+		}
+	}
+	for _, wrong := range []string{"actor.lstm=8", "mind=lola", "imagine.on=true"} {
+		spectest.Refused(t, "train.behind", spectest.Small(""), "train.behind=true", wrong)
 	}
 }

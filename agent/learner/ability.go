@@ -28,6 +28,9 @@ type Trials interface {
 // there.
 type Announcing interface{ Announce() }
 
+// Behind may learn while its players play, once it was told.
+type Behind interface{ Behind() }
+
 // Saver can be saved: everything that changes from one window to the next, so
 // that a resumed run equals an uninterrupted one.
 type Saver interface {

@@ -20,6 +20,7 @@ type Brain struct {
 	agents         []agent.ID // whose rows it learns from
 	counts         learner.Counts
 	frozen, greedy bool // how its players play
+	behind         bool // they play while it learns, by copies of its weights
 
 	cfg     Config
 	trainer *nn.Trainer[*work, sums]
@@ -122,6 +123,10 @@ func (b *Brain) check(u *Update) {
 	}
 }
 
+// Behind makes players that play by a copy of the weights as a window begins, so that the brain can learn
+// meanwhile. What they would remember is not copied.
+func (b *Brain) Behind() { b.behind = true }
+
 // Agents returns whose rows it learns from.
 func (b *Brain) Agents() []agent.ID { return b.agents }
 
@@ -176,6 +181,7 @@ var _ interface {
 	learner.Mind
 	learner.Rememberer
 	learner.Announcing
+	learner.Behind
 	learner.Trials
 	learner.GoalReading
 	learner.Saver

@@ -86,7 +86,7 @@ func (b *Brain) Player(a agent.ID, envs int) *Player {
 		mem = b.memory[slices.Index(b.agents, a)]
 	}
 	p := NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
-	p.Greedy, p.Frozen = b.greedy, b.frozen
+	p.Greedy, p.Frozen, p.view.Copies = b.greedy, b.frozen, b.behind
 	if b.trial > 0 {
 		p.trial, p.scale, p.extra = b.trial, float32(b.cfg.RewardScale), make([]float32, b.Model.Extra)
 	}

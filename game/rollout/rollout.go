@@ -47,6 +47,7 @@ type Envs struct {
 	fill   bool           // slot 0 of the next window must be observed
 
 	windows int     // collected
+	ready   bool    // players have prepared the next one
 	leader  []int   // [A] the agent whose player prepares a window for this one's
 	batched Batched // nil: states are stepped one by one
 	job     *cores.Job
@@ -222,8 +223,15 @@ func (wk *worker) add(v *env, step bool) {
 	wk.rewards, wk.rules = append(wk.rewards, v.rewards), append(wk.rules, &v.rules)
 }
 
+// Prepare lets players prepare the next window before it is collected, for who changes weights meanwhile.
+func (e *Envs) Prepare(players [][]Player) {
+	e.windows++
+	e.prepare(players)
+	e.ready = true
+}
+
 // Collect plays a window into ro. The players' weights must stay the same until it
-// returns. players[w][a] is worker w's player of agent
+// returns, or those must have prepared copies. players[w][a] is worker w's player of agent
 // a; there must be at least Workers rows. Finished episodes are in Episodes. It fails
 // only if a game does that another program plays; the copies must not be used then.
 func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
@@ -243,9 +251,11 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
 	if !e.fill {
 		ro.Roll()
 	}
-	e.windows++
 	e.room(ro.Steps)
-	e.prepare(players)
+	if !e.ready {
+		e.Prepare(players)
+	}
+	e.ready = false
 	if e.Workers == 1 {
 		e.work(ro, players[0], &e.worker[0], 0, len(e.env))
 	} else {

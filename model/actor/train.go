@@ -48,6 +48,8 @@ func (m *Model) Unfold(p *nn.Params, part, parts int) {
 
 // View is weights as encoded rows read them.
 type View struct {
+	Copies bool // they are a copy in any case, which stays as it is when the weights change
+
 	model  *Model
 	params *nn.Params
 	folded *nn.Params // nil: not needed so far
@@ -59,7 +61,7 @@ func (m *Model) View(p *nn.Params) *View { return &View{model: m, params: p} }
 // Update returns the weights as they are now, until the next call. Gradients are those of
 // the weights that are viewed, folded.
 func (v *View) Update() *nn.Params {
-	if !v.model.Folds() {
+	if !v.model.Folds() && !v.Copies {
 		return v.params
 	}
 	if v.folded == nil {
