@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hop-marl/hop/agent/learner"
@@ -112,6 +113,7 @@ type SelfPlay struct {
 	ro            *batch.Rollout // the last window
 	spare         *batch.Rollout // the one before it, where minds learn one window behind
 	waits         bool           // minds have not learnt from the last window yet
+	sent          func()         // is called when a device has all that minds learn from; nil: nobody waits for that
 	goalLen       int
 	dealing       *dealing
 	players       [][]rollout.Player        // [worker][A]
@@ -287,9 +289,12 @@ func (s *SelfPlay) behind() (stats [][]agent.Stat, failure, err error) {
 		case s.parts.Watch != nil: // who watches sees one thing at a time
 			learn()
 			play()
-		case s.parts.Device: // who learns waits for it
+		case s.parts.Device: // who learns waits for it, once it has the window
 			var learning sync.WaitGroup
-			learning.Go(learn)
+			sent := make(chan struct{})
+			s.sent = sync.OnceFunc(func() { close(sent) })
+			learning.Go(func() { learn(); s.sent() })
+			<-sent
 			play()
 			learning.Wait()
 		default:
@@ -449,6 +454,13 @@ func (s *SelfPlay) learnFrom(w *learner.Window) ([][]agent.Stat, error) {
 			m.announcing.Announce()
 		}
 		var all sync.WaitGroup
+		left := atomic.Int32{}
+		left.Store(int32(len(stats)))
+		w.Sent = func() {
+			if left.Add(-1) == 0 && s.sent != nil {
+				s.sent()
+			}
+		}
 		for i := range stats {
 			all.Go(func() { learn(i, nil) })
 		}

@@ -38,6 +38,7 @@ type Passes struct {
 	Legal                    []bool  // [rows][Actions]
 	Orders                   []int32 // [Epochs][rows]
 	LR, Entropy              float64
+	Sent                     func() // is called when the device has all this; nil: nobody asks
 }
 
 // Learnt is what the gradient steps of a window added up over their rows.
@@ -71,7 +72,7 @@ func (b *Brain) Announce() {
 }
 
 // passesElsewhere is passes on a device.
-func (b *Brain) passesElsewhere(lr, ent float64) (total passStats, err error) {
+func (b *Brain) passesElsewhere(lr, ent float64, sent func()) (total passStats, err error) {
 	r, n := &b.rows, b.rows.real
 	b.order, b.orders = sized(b.order, n), b.orders[:0]
 	for range b.cfg.Epochs {
@@ -82,7 +83,7 @@ func (b *Brain) passesElsewhere(lr, ent float64) (total passStats, err error) {
 	}
 	out, err := b.held.Learn(Passes{
 		X: &b.x, Action: r.action, LogProb: r.logp, Value: r.value, Adv: r.adv, Ret: r.ret, Legal: r.legal,
-		Orders: b.orders, LR: lr, Entropy: ent,
+		Orders: b.orders, LR: lr, Entropy: ent, Sent: sent,
 	})
 	if err == nil && out.Failed {
 		err = fmt.Errorf("step %d: %w", b.trainer.Steps(), b.trainer.Adam.NotFinite())

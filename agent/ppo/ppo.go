@@ -87,7 +87,7 @@ func (b *Brain) Update(u Update) ([]agent.Stat, error) {
 	var total passStats
 	var err error
 	if b.held != nil {
-		total, err = b.passesElsewhere(lr, bonus)
+		total, err = b.passesElsewhere(lr, bonus, u.Sent)
 	} else {
 		total, err = b.passes(&u, bonus)
 	}

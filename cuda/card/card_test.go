@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -174,8 +175,9 @@ func TestTheCardLearnsWhatTheProcessorLearns(t *testing.T) {
 
 func TestTheCardGivesTheSameBytesAgainAndResumed(t *testing.T) {
 	d := device(t)
-	for _, name := range []string{"dense", "several blocks"} {
-		sets := append([]string{"ppo.lr_end=0.0001", "ppo.entropy_end=0"}, nets[name]...)
+	for _, name := range []string{"dense", "several blocks", "dense, a window behind"} {
+		net, behind := strings.CutSuffix(name, ", a window behind")
+		sets := append([]string{"ppo.lr_end=0.0001", "ppo.entropy_end=0", fmt.Sprint("train.behind=", behind)}, nets[net]...)
 		first, second, third := build(t, d, sets...), build(t, d, sets...), build(t, d, sets...)
 		var both sync.WaitGroup // side by side, as windows of any two may be
 		for _, loop := range []*train.SelfPlay{first, second} {

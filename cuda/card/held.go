@@ -50,7 +50,12 @@ func (h *held) Learn(l ppo.Passes) (ppo.Learnt, error) {
 	}
 	defer s.mu.RUnlock()
 	h.pack(&l)
-	if err := h.card.ask(&order{of: s, by: m, from: h}); err != nil {
+	o := &order{of: s, by: m, from: h, done: make(chan error, 1)}
+	h.card.send(o)
+	if l.Sent != nil {
+		l.Sent()
+	}
+	if err := <-o.done; err != nil {
 		return ppo.Learnt{}, err
 	}
 	out := h.read()
