@@ -173,7 +173,7 @@ int cuGraphDestroy(void *g) {
 int cuGraphExecDestroy(void *g) { return cuGraphDestroy(g); }
 int cuLaunchKernel(void *f, unsigned x, unsigned y, unsigned z, unsigned, unsigned, unsigned, unsigned, void *, void **args, void **) {
 	const Call &c = *(const Call *)args[0];
-	if (x == 0 || y == 0 || z == 0) return 1;
+	if (x - 1 > 0x7ffffffe || y - 1 > 65534 || z - 1 > 65534) return 1;
 	if (!recording) return play((Kernel)f, {x, y, z}, c);
 	recording->push_back({(Kernel)f, {{x, y, z}, c}});
 	return 0;
