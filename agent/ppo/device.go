@@ -60,7 +60,7 @@ type Learnt struct {
 	Failed                           bool // the gradient of the step after those is not finite; it is in Params.G
 }
 
-// Move lets a device take the gradient steps from now on.
+// Move lets a device take the gradient steps from now on, and say what players made later do.
 func (b *Brain) Move(d Device) error {
 	net, err := b.Model.Stack()
 	if err == nil && b.cfg.TargetKL > 0 {

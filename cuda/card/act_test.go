@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hop-marl/hop/agent/ppo"
 	"github.com/hop-marl/hop/cuda/card"
@@ -42,12 +43,16 @@ func newAsk(t *testing.T, d ppo.Device, net actor.Config, seed uint64) *ask {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := rng.New(seed).Child("moved").Rand()
+	for i := range p.W { // biases are 0 at first
+		p.W[i] += float32(r.Float64()-0.5) / 20
+	}
 	stack, err := m.Stack()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := ppo.Default()
-	cfg.Minibatch = 13 // rows of a network that go into a launch
+	cfg.Epochs, cfg.Minibatch = 1, 13 // rows of a network that go into a launch
 	held, err := d.Hold(stack, p, nn.NewAdam(p, nn.AdamConfig{}), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -213,5 +218,38 @@ func TestAskingDoesNotAllocate(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(20, once); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestQuestionsDoNotWaitForWindows asks while one window waits for another to be learnt from beside it.
+func TestQuestionsDoNotWaitForWindows(t *testing.T) {
+	d := device(t)
+	coming, waiting, asking := newAsk(t, d, acting["conv"], 1), newAsk(t, d, acting["conv"], 2), newAsk(t, d, acting["conv"], 3)
+	coming.Announce(true)
+	learnt := make(chan error)
+	go func() {
+		window := rows(3)
+		window.X, window.Legal = waiting.rows(3, 1), make([]bool, 3*board.Actions)
+		for i := range window.Legal {
+			window.Legal[i] = true
+		}
+		_, err := waiting.Learn(window)
+		learnt <- err
+	}()
+	asked := make(chan struct{})
+	go func() {
+		asking.answer(t, asking.rows(2, 1))
+		close(asked)
+	}()
+	select {
+	case <-asked:
+	case err := <-learnt:
+		t.Fatal("the window did not wait: ", err)
+	case <-time.After(20 * time.Second):
+		t.Error("a question waits for windows")
+	}
+	coming.Announce(false)
+	if err := <-learnt; err != nil {
+		t.Error(err)
 	}
 }

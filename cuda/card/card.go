@@ -25,7 +25,7 @@ type Card struct {
 	name string
 
 	mu       sync.Mutex
-	some     *sync.Cond // of queue
+	some     *sync.Cond // of what follows
 	queue    []*order
 	asked    []*question   // of which not all rows are on their way
 	awaiting int           // of these somebody waits for the answer
