@@ -129,7 +129,7 @@ func (c *Card) answers(b *testing.B, all []*held, rows, workers int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tell(b, took)
+	says(b, took)
 }
 
 func (c *Card) benchmark(b *testing.B, rows, networks int) {
@@ -174,11 +174,11 @@ func (c *Card) benchmark(b *testing.B, rows, networks int) {
 	if err := c.ask(&order{do: func(d *device) error { return s.time(d, s.launches, networks, took) }}); err != nil {
 		b.Fatal(err)
 	}
-	tell(b, took)
+	says(b, took)
 }
 
-// tell says how long each kernel took.
-func tell(b *testing.B, took map[string]time.Duration) {
+// says logs how long each kernel took.
+func says(b *testing.B, took map[string]time.Duration) {
 	var list []string
 	for name, t := range took {
 		list = append(list, fmt.Sprintf("%s %.0f", name, float64(t.Nanoseconds())/1000))
