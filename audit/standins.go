@@ -81,7 +81,7 @@ func (u *session) lifelong() check.Finding {
 		Says: "In all episodes of a life the same learners play, and the same places are stand-ins'.",
 	}, float64(u.dealt.changed)/float64(max(u.dealt.within, 1)), fmt.Sprintf("In %d of %d places somebody else plays than in the episode "+
 		"before, though a life among the same co-players goes on.", u.dealt.changed, u.dealt.within),
-		"train: dealtPlayer.Act, and for how many episodes a choice holds (learner.Trials)")
+		"train: dealtPlayer.Ask, and for how many episodes a choice holds (learner.Trials)")
 }
 
 // trial returns for how many episodes a dealing holds.

@@ -134,11 +134,12 @@ type dealtPlayer struct {
 	own   rollout.Player
 	who   []rollout.Player // [population]; nil for "past"
 	past  []rollout.Player // [maxPast]
+	rows  []int32          // that the agent's own player asks about
 	rollout.Split
 }
 
-// Act deals in envs that start an episode or trial, then lets each player act.
-func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
+// Ask deals in envs that start an episode or trial, then lets the agent's own player ask where it plays.
+func (p *dealtPlayer) Ask(v *rollout.View, envs []int32) {
 	for _, n := range envs {
 		if v.Start[v.Moment(v.T, int(n))] && v.EpisodeOf(int(n))%p.d.trial == 0 {
 			p.d.choice[p.agent][n] = p.d.draw(p.agent, int(n))
@@ -148,7 +149,19 @@ func (p *dealtPlayer) Act(v *rollout.View, envs []int32) {
 		}
 	}
 	p.show(v, envs)
-	p.Split.Act(v, envs)
+	asking, ok := p.own.(rollout.Asking)
+	if !ok {
+		return
+	}
+	p.rows = p.rows[:0]
+	for _, n := range envs {
+		if p.d.choice[p.agent][n] == own {
+			p.rows = append(p.rows, n)
+		}
+	}
+	if len(p.rows) > 0 {
+		asking.Ask(v, p.rows)
+	}
 }
 
 // Evaluate lets each player write its values.
@@ -206,6 +219,7 @@ func (p *dealtPlayer) player(choice int) rollout.Player {
 var (
 	_ rollout.Watcher   = (*dealtPlayer)(nil)
 	_ rollout.Preparing = (*dealtPlayer)(nil)
+	_ rollout.Asking    = (*dealtPlayer)(nil)
 )
 
 // save adds the dealing to a checkpoint.

@@ -9,7 +9,7 @@ import (
 	"github.com/hop-marl/hop/num/nn"
 )
 
-// Device takes the gradient steps of networks in place of the processor: a graphics card.
+// Device takes the gradient steps of networks in place of the processor, and says what they do: a graphics card.
 type Device interface {
 	// Name says which one it is: numbers depend on it as they do on the processor's kernels.
 	Name() string
@@ -24,10 +24,23 @@ type Held interface {
 	Announce(coming bool)
 	// Learn goes over a window's rows, and returns when it has; many may wait at a time.
 	Learn(Passes) (Learnt, error)
+	// Question returns memory to ask the network by what to do; nil: for so small a network the processor is faster. What
+	// it is hangs on the network alone.
+	Question() Question
 	// Fetch brings Adam's moments here.
 	Fetch() error
 	// Put takes weights and moments as they are here.
 	Put() error
+}
+
+// Question asks a network on a device what to do, about one set of rows after another. It is for one goroutine.
+type Question interface {
+	// Ask hands over encoded rows, of which there is one at least, and does not wait. They must stay as they are until
+	// they are answered.
+	Ask(x *f32.Sparse)
+	// Answer waits, and returns every row's logits, then its value, which stay until the next Ask. A row's answer does
+	// not hang on what else is asked.
+	Answer() ([]float32, error)
 }
 
 // Passes are a window's encoded rows, and in which order each pass goes over them.
@@ -48,7 +61,7 @@ type Learnt struct {
 	Failed                           bool // the gradient of the step after those is not finite; it is in Params.G
 }
 
-// Move lets a device take the gradient steps from now on.
+// Move lets a device take the gradient steps from now on, and say what players made later do.
 func (b *Brain) Move(d Device) error {
 	net, err := b.Model.Stack()
 	if err == nil && b.cfg.TargetKL > 0 {

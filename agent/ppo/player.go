@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hop-marl/hop/agent/learner"
+	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/rollout"
 	"github.com/hop-marl/hop/model/actor"
@@ -26,7 +27,7 @@ type stretch struct {
 	chunk  int
 }
 
-// Player acts by a network. One for each worker; weights are read only.
+// Player acts by a network, here or on a device. One for each worker; weights are read only.
 type Player struct {
 	Greedy bool // take the likeliest action instead of drawing one
 	Frozen bool // its rows are not to be learnt from
@@ -39,6 +40,8 @@ type Player struct {
 	now    *nn.Params  // the view in this window: its own, or another worker's player's
 	window rollout.Window
 	ws     *actor.Work
+	device Question // who computes in place of the processor; nil: nobody
+	asked  []int32  // envs that a device was asked about, for Act to come
 	policy policy
 	legal  []bool
 	mem    *Memory
@@ -52,6 +55,7 @@ type Player struct {
 var (
 	_ learner.Deciding  = (*Player)(nil)
 	_ rollout.Preparing = (*Player)(nil)
+	_ rollout.Asking    = (*Player)(nil)
 )
 
 // NewPlayer returns a player of a network for up to envs envs at a time. Agents
@@ -87,6 +91,9 @@ func (b *Brain) Player(a agent.ID, envs int) *Player {
 	}
 	p := NewPlayer(b.Model, b.Params, envs, mem, b.cfg.SeqLen)
 	p.Greedy, p.Frozen, p.view.Copies = b.greedy, b.frozen, b.behind
+	if b.held != nil && !b.behind { // a device has no copy of the weights
+		p.device = b.held.Question()
+	}
 	if b.trial > 0 {
 		p.trial, p.scale, p.extra = b.trial, float32(b.cfg.RewardScale), make([]float32, b.Model.Extra)
 	}
@@ -153,6 +160,37 @@ func (p *Player) remembered() []any {
 	return []any{p.mem.h, p.mem.c, []lastStep(p.mem.last)}
 }
 
+// Ask asks the device, if the network is on one, for what Act needs.
+func (p *Player) Ask(v *rollout.View, envs []int32) {
+	if p.device == nil {
+		return
+	}
+	p.encode(v, envs)
+	p.device.Ask(&p.ws.X)
+	p.asked = append(p.asked[:0], envs...)
+}
+
+// answered waits for what the device says about envs, about which it is asked now if it was not before.
+func (p *Player) answered(v *rollout.View, envs []int32) {
+	if len(p.asked) == 0 {
+		p.Ask(v, envs)
+	}
+	if !slices.Equal(p.asked, envs) {
+		panic("ppo: an agent acts in other envs than it asked about")
+	}
+	p.asked = p.asked[:0]
+	out, err := p.device.Answer()
+	if err != nil {
+		panic(&game.Failure{Err: fmt.Errorf("the device cannot say what to do: %w", err)})
+	}
+	k := p.model.Actions
+	for i := range envs {
+		row := out[i*(k+1) : (i+1)*(k+1)]
+		copy(p.ws.Logits[i*k:], row[:k])
+		p.ws.Value[i] = row[k]
+	}
+}
+
 // Act draws an action for each env and writes its log-probability and the value.
 func (p *Player) Act(v *rollout.View, envs []int32) {
 	p.forward(v, envs, true)
@@ -187,8 +225,11 @@ func (p *Player) Evaluate(v *rollout.View, envs []int32) {
 	}
 }
 
-// Prepare looks at the weights as they are when a window begins.
+// Prepare looks at the weights as they are when a window begins; a device has them.
 func (p *Player) Prepare(w rollout.Window) {
+	if p.device != nil {
+		return
+	}
 	if p.window == w {
 		return
 	}
@@ -211,6 +252,25 @@ func (p *Player) Follow(first rollout.Player) {
 
 func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	p.Prepare(v.Window())
+	switch {
+	case p.device != nil:
+		p.answered(v, envs)
+	case p.mem == nil:
+		p.encode(v, envs)
+		p.ws.Forward(p.now)
+	default:
+		p.encode(v, envs)
+		p.recall(v, envs, act)
+		p.ws.Step(p.now)
+		if act {
+			p.remember(envs)
+		}
+	}
+	p.policy.set(p.ws, p.now, p.legal, len(envs))
+}
+
+// encode writes the rows that the network reads, and which actions are legal there.
+func (p *Player) encode(v *rollout.View, envs []int32) {
 	p.ws.Reset()
 	k := p.model.Actions
 	for i, n := range envs {
@@ -225,14 +285,4 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 		p.ws.Encode(&p.ws.X, v.ObsAt(slot), extra)
 		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
 	}
-	if p.mem == nil {
-		p.ws.Forward(p.now)
-	} else {
-		p.recall(v, envs, act)
-		p.ws.Step(p.now)
-		if act {
-			p.remember(envs)
-		}
-	}
-	p.policy.set(p.ws, p.now, p.legal, len(envs))
 }

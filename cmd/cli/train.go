@@ -57,7 +57,7 @@ func (c trainCmd) Run(a *app, k *kong.Context) error {
 
 // deviceFlag is of commands that train networks.
 type deviceFlag struct {
-	Device string `help:"Let a graphics card take the gradient steps: cuda, of the program hop-cuda; empty: the processor does." placeholder:"NAME"`
+	Device string `help:"Let a graphics card take the gradient steps, and say what large networks do: cuda, of the program hop-cuda; empty: the processor does both." placeholder:"NAME"`
 }
 
 // open opens the device.

@@ -1,10 +1,11 @@
-// Package card learns on a graphics card in place of the processor (ppo.Device).
+// Package card learns and acts on a graphics card in place of the processor (ppo.Device).
 //
 // Networks that are alike are computed side by side: a launch costs some microseconds whether it
 // is for one network or for sixty-four. Whoever has a window packs it, hands it in and waits; one
 // goroutine, which owns the card, takes all that wait for networks of one shape and goes
 // over them together. Which those are is chance, and reaches no number: a network reads and writes
-// its own memory alone.
+// its own memory alone. So it is with those who ask what to do: whatever has been asked when the
+// card is free is answered in one go, and comes before learning, which takes longer.
 package card
 
 import (
@@ -23,12 +24,14 @@ import (
 type Card struct {
 	name string
 
-	mu     sync.Mutex
-	some   *sync.Cond // of queue
-	queue  []*order
-	coming map[*held]int // windows that are being gathered, by when they were announced
-	begun  int           // announcements
-	shapes map[string]*shape
+	mu       sync.Mutex
+	some     *sync.Cond // of what follows
+	queue    []*order
+	asked    []*question   // of which not all rows are on their way
+	awaiting int           // of these somebody waits for the answer
+	coming   map[*held]int // windows that are being gathered, by when they were announced
+	begun    int           // announcements
+	shapes   map[string]*shape
 }
 
 // order is something for the card to do.
@@ -36,6 +39,7 @@ type order struct {
 	of   *shape // of a window, which others of that shape may join; nil: something else
 	by   *memory
 	from *held
+	upto int                   // windows announced by then are waited for; 0: nobody has looked at it yet
 	do   func(d *device) error // something else
 	done chan error
 }
@@ -100,10 +104,14 @@ const slotBytes = 8 + 4
 // Name returns the card's name.
 func (c *Card) Name() string { return c.name }
 
-// serve does what is ordered, for ever.
+// serve answers what is asked and does what is ordered, for ever.
 func (c *Card) serve(d *device) {
 	for {
-		orders := c.next()
+		asked, orders := c.next()
+		if asked != nil {
+			asked.answer(d)
+			continue
+		}
 		var err error
 		if first := orders[0]; first.of != nil {
 			err = first.of.learn(d, orders)
@@ -118,18 +126,27 @@ func (c *Card) serve(d *device) {
 	}
 }
 
-// next waits for an order, and returns it with the windows that can be done beside it.
-func (c *Card) next() (orders []*order) {
+// next waits for a question, and returns the shape that has taken those of its networks, or for an order, and returns it
+// with the windows that can be done beside it.
+func (c *Card) next() (asked *shape, orders []*order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.queue) == 0 {
+	for {
+		if c.awaiting > 0 {
+			s := c.asked[0].held.shape
+			c.take(s)
+			return s, nil
+		}
+		if len(c.queue) > 0 && !c.early(c.queue[0]) {
+			return nil, c.first()
+		}
 		c.some.Wait()
 	}
-	first := c.queue[0]
-	for upto := c.begun; c.awaited(first.of, upto); {
-		c.some.Wait()
-	}
-	rest := c.queue[:0]
+}
+
+// first removes the first order from the queue, with the windows that can be done beside it.
+func (c *Card) first() (orders []*order) {
+	first, rest := c.queue[0], c.queue[:0]
 	for i, o := range c.queue {
 		if i == 0 || first.of != nil && o.of == first.of && len(orders) < first.of.beside {
 			orders = append(orders, o)
@@ -141,10 +158,14 @@ func (c *Card) next() (orders []*order) {
 	return orders
 }
 
-// awaited reports whether windows of a shape are on their way that were announced by then.
-func (c *Card) awaited(s *shape, upto int) bool {
+// early reports whether windows that an order could be done beside are on their way, of those announced
+// before it was looked at.
+func (c *Card) early(o *order) bool {
+	if o.upto == 0 {
+		o.upto = c.begun + 1
+	}
 	for h, at := range c.coming {
-		if h.shape == s && at <= upto {
+		if h.shape == o.of && at < o.upto {
 			return true
 		}
 	}

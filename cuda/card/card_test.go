@@ -70,11 +70,18 @@ var nets = map[string][]string{
 	"board": {"actor.frame=board", "actor.hidden=[16]", "ppo.clip_value=true", "ppo.clip=0.01"},
 	"convolutions": {"actor.net=conv", "actor.frame=board", "train.envs=4", "train.window=5", "train.steps=20", "ppo.minibatch=14",
 		"ppo.epochs=1"},
+	"wide": {"actor.hidden=[512,513]", "train.envs=4", "train.window=5", "train.steps=20", "ppo.minibatch=20", "ppo.epochs=1",
+		"train.team=[learn,nh,nh,nh]"},
 	"several blocks": {"train.envs=80", "train.window=10", "train.steps=1600", "ppo.minibatch=300", "actor.hidden=[8]"},
 }
 
 // build makes a training.
 func build(t *testing.T, d ppo.Device, sets ...string) *train.SelfPlay {
+	t.Helper()
+	return buildFor(t, 1, d, sets...)
+}
+
+func buildFor(t *testing.T, workers int, d ppo.Device, sets ...string) *train.SelfPlay {
 	t.Helper()
 	reg := registry.New()
 	reg.Device = d
@@ -82,7 +89,7 @@ func build(t *testing.T, d ppo.Device, sets ...string) *train.SelfPlay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loop, err := sp.Build(1, spec.Machine{Workers: 1})
+	loop, err := sp.Build(1, spec.Machine{Workers: workers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,9 +182,12 @@ func TestTheCardLearnsWhatTheProcessorLearns(t *testing.T) {
 
 func TestTheCardGivesTheSameBytesAgainAndResumed(t *testing.T) {
 	d := device(t)
-	for _, name := range []string{"dense", "several blocks", "dense, a window behind"} {
+	for _, name := range []string{"dense", "several blocks", "convolutions", "dense, a window behind", "convolutions, a window behind"} {
 		net, behind := strings.CutSuffix(name, ", a window behind")
 		sets := append([]string{"ppo.lr_end=0.0001", "ppo.entropy_end=0", fmt.Sprint("train.behind=", behind)}, nets[net]...)
+		if net == "convolutions" {
+			sets = append(sets, "train.steps=40", "ppo.minibatch=20", "train.team=[learn,nh,nh,nh]")
+		}
 		first, second, third := build(t, d, sets...), build(t, d, sets...), build(t, d, sets...)
 		var both sync.WaitGroup // side by side, as windows of any two may be
 		for _, loop := range []*train.SelfPlay{first, second} {

@@ -41,6 +41,7 @@ type shape struct {
 	launches []launch
 	beside   int                     // networks that may go side by side
 	graphs   map[[2]int]driver.Graph // of so many networks and steps
+	answering
 }
 
 // layer is where a layer's numbers lie.
@@ -69,13 +70,16 @@ type memory struct {
 	head, idx, val []byte // pinned: rows, laid out as in the arena
 	results        []byte // pinned
 	rows, entries  int    // of the window
+
+	shares []share // of questions, of the launch that comes next
+	asked  int     // rows of these
 }
 
 // at returns where a place of its arena is on the card.
 func (m *memory) at(place int64) driver.Address { return m.arena + driver.Address(4*place) }
 
 func newShape(k kind) *shape {
-	s := &shape{kind: k, graphs: map[[2]int]driver.Graph{}}
+	s := &shape{kind: k, graphs: map[[2]int]driver.Graph{}, answering: answering{replies: map[[2]int]driver.Graph{}}}
 	s.place()
 	return s
 }
@@ -144,11 +148,7 @@ func (s *shape) placeLayers(take func(n int) int64) {
 			q.ldy = up(net.Layers[i+1].In) // where the rest joins
 			padded = q.ldy
 		}
-		taps := 1
-		if l.Convolves() {
-			taps = 9
-		}
-		tiles := parts(taps*l.In, 64) * parts(l.Out, 64)
+		tiles := parts(l.Taps()*l.In, 64) * parts(l.Out, 64)
 		q.splits = max(1, min(parts(busy, tiles), parts(mb*l.H*l.W, 64), mb, max(64, parts(mb*l.H*l.W, 1024))))
 		s.beside = min(s.beside, deepest/q.splits)
 		q.y, q.dy = take(mb*q.ldy), take(mb*q.ldy)
@@ -178,24 +178,12 @@ func (s *shape) step() (list []launch) {
 			add(kernel+"32", parts(m, 256), parts(n, 32), splits, c)
 		}
 	}
-	first, last := &s.layers[0], &s.layers[len(s.layers)-1]
-	c := s.call
-	c.X, c.LdX, c.Padded = first.x, int32(first.ldx), int32(first.padded)
-	for _, l := range s.layers {
-		if s.net.Rest > 0 && !l.Convolves() {
-			before := l.In - s.net.Rest
-			c.Rest, c.LdRest, c.Tail = l.x+int64(before), int32(l.ldx), int32(s.net.Rest)
-			break
-		}
-	}
-	add("spread", parts(mb, kernels.Rows), 1, 1, c)
+	add("spread", parts(mb, kernels.Rows), 1, 1, s.input())
 	for i := range s.layers {
 		l := &s.layers[i]
 		product("forward", mb*l.H*l.W, l.Out, 1, s.of(i))
 	}
-	c = s.of(len(s.layers) - 1)
-	c.Y = last.y
-	add("loss", parts(mb, kernels.Threads), 1, 1, c)
+	add("loss", parts(mb, kernels.Threads), 1, 1, s.of(len(s.layers)-1))
 	for i := len(s.layers) - 1; i >= 0; i-- {
 		l := &s.layers[i]
 		c := s.of(i)
@@ -209,16 +197,27 @@ func (s *shape) step() (list []launch) {
 	return list
 }
 
+// input returns the call of what lays rows out for the first layer.
+func (s *shape) input() kernels.Call {
+	c, first := s.call, &s.layers[0]
+	c.X, c.LdX, c.Padded = first.x, int32(first.ldx), int32(first.padded)
+	for _, l := range s.layers {
+		if s.net.Rest > 0 && !l.Convolves() {
+			before := l.In - s.net.Rest
+			c.Rest, c.LdRest, c.Tail = l.x+int64(before), int32(l.ldx), int32(s.net.Rest)
+			break
+		}
+	}
+	return c
+}
+
 // of returns the call of a layer.
 func (s *shape) of(i int) kernels.Call {
 	c, l := s.call, &s.layers[i]
 	c.X, c.Y, c.DY, c.G, c.GB = l.x, l.y, l.dy, l.g, l.gb
 	c.W, c.B = c.P+int64(l.Weights.Off), c.P+int64(l.Bias.Off)
 	c.In, c.Out, c.Padded, c.LdX, c.LdY = int32(l.In), int32(l.Out), int32(l.padded), int32(l.ldx), int32(l.ldy)
-	c.H, c.Wide, c.Taps, c.Act = int32(l.H), int32(l.W), 1, int32(l.Act)
-	if l.Convolves() {
-		c.Taps = 9
-	}
+	c.H, c.Wide, c.Taps, c.Act = int32(l.H), int32(l.W), int32(l.Taps()), int32(l.Act)
 	if i > 0 {
 		c.DX, c.Before = s.layers[i-1].dy, int32(s.layers[i-1].Act)
 	}
@@ -368,11 +367,13 @@ func (s *shape) graph(d *device, networks, steps int) (driver.Graph, error) {
 
 // forget gives the graphs' memory back.
 func (s *shape) forget(d *device) error {
-	for _, g := range s.graphs {
-		if err := d.Forget(g); err != nil {
-			return err
+	for _, graphs := range []map[[2]int]driver.Graph{s.graphs, s.replies} {
+		for _, g := range graphs {
+			if err := d.Forget(g); err != nil {
+				return err
+			}
 		}
+		clear(graphs)
 	}
-	clear(s.graphs)
 	return nil
 }

@@ -31,13 +31,14 @@ type Card struct {
 	stream uintptr
 	module uintptr
 	args   [2]unsafe.Pointer // of a launch
+	argv   [11]uintptr       // of a call
 }
 
 // functions are those that are called.
 var functions = []string{
 	"cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxSetFlags_v2", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent",
 	"cuStreamCreate",
-	"cuStreamSynchronize", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc",
+	"cuStreamSynchronize", "cuStreamQuery", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc",
 	"cuMemFreeHost", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD32Async",
 	"cuLaunchKernel", "cuGetErrorString", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
 	"cuGraphLaunch", "cuGraphDestroy", "cuGraphExecDestroy",
@@ -112,9 +113,16 @@ func text(at uintptr) string {
 	return string(b)
 }
 
-// do calls a function of the driver.
+// ask calls a function of the driver, and returns its code.
+func (c *Card) ask(name string, args ...uintptr) uintptr {
+	n := copy(c.argv[:], args) // which SyscallN would have on the heap
+	code, _, _ := purego.SyscallN(c.call[name], c.argv[:n]...)
+	return code
+}
+
+// do calls a function of the driver, which is to work.
 func (c *Card) do(name string, args ...uintptr) error {
-	code, _, _ := purego.SyscallN(c.call[name], args...)
+	code := c.ask(name, args...)
 	if code == 0 {
 		return nil
 	}
@@ -174,6 +182,20 @@ func (c *Card) Copy(to, from Address, bytes int) error {
 
 // Wait returns when all that was enqueued is done.
 func (c *Card) Wait() error { return c.do("cuStreamSynchronize", c.stream) }
+
+// Watch is Wait for what is done sooner than one has slept: at first it keeps the core.
+func (c *Card) Watch() error {
+	const (
+		looks = 2000 // some milliseconds
+		busy  = 600
+	)
+	for range looks {
+		if c.ask("cuStreamQuery", c.stream) != busy {
+			break
+		}
+	}
+	return c.Wait()
+}
 
 // Launch enqueues a kernel over a grid of blocks of 256 threads; call is its one argument.
 func (c *Card) Launch(k Kernel, grid [3]int, call unsafe.Pointer) error {

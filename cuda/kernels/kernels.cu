@@ -1,4 +1,4 @@
-// The kernels that networks learn by on a graphics card: products of matrices and 3x3
+// The kernels that networks learn and act by on a graphics card: products of matrices and 3x3
 // convolutions, forward and backward, PPO's loss, and Adam.
 //
 // Networks of one shape are computed side by side: block (x, y, z) works for network z / splits,
@@ -9,7 +9,8 @@
 
 struct Call {
 	float *const *arena;      // [networks]
-	const int *rows;          // [networks] of the window
+	const int *rows;          // [networks] of the window, or that are asked about
+	float *answers;           // to those that are asked about: logits, then the value
 	long long x, y, w, b, dy; // a layer: its input, output, weights and biases, and the gradient of its output
 	long long dx;             // where the gradient of its input goes
 	long long g, gb;          // where those of its weights and biases go, [splits]
@@ -34,7 +35,7 @@ struct Call {
 	struct { int at, len, splits, unused; long long part; } span[24];
 };
 
-static_assert(sizeof(Call) == 936, "kernels.go lays it out as well");
+static_assert(sizeof(Call) == 944, "kernels.go lays it out as well");
 
 typedef const Call C;
 
@@ -79,6 +80,8 @@ template <int BM, int BN, class A, class B, class Put> __device__ inline void pr
 #pragma unroll 8
 		for (int k = 0; k < D; k++) {
 			float4 y = *(const float4 *)&bs[k][n];
+			if constexpr (TM == 1) add(sum[0], as[k][m], y);
+			else
 #pragma unroll
 			for (int i = 0; i < TM; i += 4) {
 				float4 x = *(const float4 *)&as[k][m + i];
@@ -265,11 +268,9 @@ template <int BM> struct Columns {
 	}
 };
 
-// Spread brings the picked rows from their lists of nonzeros to where the first layer reads them.
-// A block spreads eight rows, a warp each.
-extern "C" __global__ void spread(C c) {
-	int lo, n = count(c, &lo), lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32;
-	bool in = row < n;
+// lay writes a row's list of so many nonzeros to where the first layer reads it, a warp each.
+__device__ inline void lay(C &c, int row, bool in, const int *idx, const float *val, int many) {
+	int lane = threadIdx.x % 32;
 	float *x = of(c, c.x) + (long long)row * c.ldx, *rest = of(c, c.rest) + (long long)row * c.ldrest;
 	if (in) {
 		for (int i = lane; i < c.ldx; i += 32) x[i] = 0;
@@ -277,11 +278,8 @@ extern "C" __global__ void spread(C c) {
 	}
 	__syncthreads();
 	if (!in) return;
-	int from = ((const int *)of(c, c.order))[lo + row];
-	const int *ptr = (const int *)of(c, c.ptr), *idx = (const int *)of(c, c.idx);
-	const float *val = of(c, c.val);
-	for (int k = ptr[from]; k < ptr[from + 1]; k += 32) {
-		int left = ptr[from + 1] - k, at = lane < left ? idx[k + lane] : 0, cell = at / c.others, thing = at % c.others;
+	for (int k = 0; k < many; k += 32) {
+		int left = many - k, at = lane < left ? idx[k + lane] : 0, cell = at / c.others, thing = at % c.others;
 		float v = lane < left ? val[k + lane] : 0, *to = at < c.flat ? x + at / c.channels * c.padded + at % c.channels : rest + at - c.flat;
 		float *row = x + c.first + cell / c.broad * c.others + thing;
 		float *column = x + c.first + (c.apart / (c.others * c.broad) + cell % c.broad) * c.others + thing;
@@ -292,6 +290,42 @@ extern "C" __global__ void spread(C c) {
 			}
 			__syncwarp();
 		}
+	}
+}
+
+// Spread lays out the rows of the window that are picked. A block lays out eight rows.
+extern "C" __global__ void spread(C c) {
+	int lo, n = count(c, &lo), row = blockIdx.x * 8 + threadIdx.x / 32;
+	bool in = row < n;
+	const int *ptr = (const int *)of(c, c.ptr) + (in ? ((const int *)of(c, c.order))[lo + row] : 0);
+	int from = in ? ptr[0] : 0;
+	lay(c, row, in, (const int *)of(c, c.idx) + from, of(c, c.val) + from, in ? ptr[1] - from : 0);
+}
+
+// How many of the rows that are asked about lie ahead of the network's.
+__device__ inline int ahead(C &c) { return c.rows[gridDim.z + blockIdx.z]; }
+
+// Asked lays out the rows that are asked about. They come in one piece, after how many each network has and how
+// many lie ahead of them: how many nonzeros and rows there are, where each row's begin, their columns, and what is there.
+extern "C" __global__ void asked(C c) {
+	int lo, n = count(c, &lo), row = blockIdx.x * 8 + threadIdx.x / 32;
+	bool in = row < n;
+	const int *list = c.rows + 2 * gridDim.z, *ptr = list + 2 + (in ? ahead(c) + row : 0), *idx = list + 3 + list[1];
+	int from = in ? ptr[0] : 0;
+	lay(c, row, in, idx + from, (const float *)(idx + list[0]) + from, in ? ptr[1] - from : 0);
+}
+
+// Answer computes the last layer of the rows that are asked about, a row a warp, in the order of product.
+extern "C" __global__ void answer(C c) {
+	int lo, n = count(c, &lo), row = blockIdx.x * 8 + threadIdx.x / 32;
+	if (row >= n) return;
+	const float *x = of(c, c.x) + (long long)row * c.ldx, *w = of(c, c.w), *b = of(c, c.b);
+	float *to = c.answers + (long long)(ahead(c) + row) * c.out;
+	for (int k = threadIdx.x % 32; k < c.out; k += 32) {
+		float sum = 0;
+#pragma unroll 16
+		for (int i = 0; i < c.in; i++) sum += x[i] * w[i * c.out + k];
+		to[k] = active(sum + b[k], c.act);
 	}
 }
 
@@ -355,6 +389,8 @@ template <int BM, int BN> __device__ inline void gradient(C &c) {
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
 KERNEL forward64(C c) { forward<64, 64>(c); }
 KERNEL forward32(C c) { forward<256, 32>(c); }
+KERNEL few128(C c) { forward<128, 32>(c); } // of few rows: more blocks, each of less, and the same numbers
+KERNEL few32(C c) { forward<32, 32>(c); }
 KERNEL backward64(C c) { backward<64, 64>(c); }
 KERNEL backward32(C c) { backward<256, 32>(c); }
 KERNEL gradient64(C c) { gradient<64, 64>(c); }

@@ -1,4 +1,4 @@
-// Package kernels is the program that networks learn by on a graphics card: kernels.cu, compiled to
+// Package kernels is the program that networks learn and act by on a graphics card: kernels.cu, compiled to
 // PTX, which the card's driver compiles for whichever card there is.
 //
 // go generate ./kernels compiles it again, with NVIDIA's compiler as a library (see generate).
@@ -35,7 +35,7 @@ func PTX() ([]byte, error) {
 // Sizes of what a block computes, as in kernels.cu.
 const (
 	Threads = 256
-	Rows    = 8    // that a block of spread has
+	Rows    = 8    // that a block of spread, asked and answer has
 	Span    = 2048 // weights of a block of adam
 	Terms   = 6    // of the loss
 	Spans   = 24   // of weights, at most
@@ -44,12 +44,13 @@ const (
 // Names are those of the kernels.
 var Names = []string{
 	"spread", "forward64", "forward32", "backward64", "backward32", "gradient64", "gradient32", "loss", "fold", "adam",
+	"asked", "few128", "few32", "answer",
 }
 
 // Call is the one argument of every kernel, as kernels.cu lays it out. Places are in numbers of 4
 // bytes from the beginning of a network's arena.
 type Call struct {
-	Arena, Rows                                  driver.Address
+	Arena, Rows, Answers                         driver.Address
 	X, Y, W, B, DY, DX, G, GB                    int64
 	In, Out, Padded, LdX, LdY, H, Wide, Taps     int32
 	Act, Before, Splits, Minibatch, Epochs, Step int32

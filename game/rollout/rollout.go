@@ -352,23 +352,21 @@ func (e *Envs) work(ro *batch.Rollout, players []Player, wk *worker, lo, hi int)
 			if len(rows) > 0 {
 				p.Evaluate(v, rows)
 			}
-			if t == ro.Steps {
-				continue
-			}
-			rows = rows[:0]
-			for n := lo; n < hi; n++ {
-				if ro.Alive[v.SlotOf(n)] {
-					rows = append(rows, int32(n))
-				} else {
-					ro.Action[v.StepOf(n)] = game.NoAction
-				}
-			}
-			if len(rows) > 0 {
-				p.Act(v, rows)
-			}
 		}
 		if t == ro.Steps {
 			break
+		}
+		for a, p := range players {
+			if rows = views[a].alive(rows[:0], lo, hi); len(rows) > 0 {
+				if own, ok := p.(Asking); ok {
+					own.Ask(&views[a], rows)
+				}
+			}
+		}
+		for a, p := range players {
+			if rows = views[a].alive(rows[:0], lo, hi); len(rows) > 0 {
+				p.Act(&views[a], rows)
+			}
 		}
 		if e.batched != nil {
 			e.stepAll(ro, t, wk, lo, hi)
@@ -380,6 +378,18 @@ func (e *Envs) work(ro *batch.Rollout, players []Player, wk *worker, lo, hi int)
 			e.step(ro, n, t, views, players)
 		}
 	}
+}
+
+// alive appends the envs of lo to hi in which the agent acts. In the others it does nothing.
+func (v *View) alive(rows []int32, lo, hi int) []int32 {
+	for n := lo; n < hi; n++ {
+		if v.Alive[v.SlotOf(n)] {
+			rows = append(rows, int32(n))
+		} else {
+			v.Action[v.StepOf(n)] = game.NoAction
+		}
+	}
+	return rows
 }
 
 // takeActions puts the actions of slot t into env n, by seat. It reports whether

@@ -28,6 +28,14 @@ type Preparing interface {
 	Follow(first Player)      // takes what another player has prepared
 }
 
+// Asking is a Player that may ask elsewhere what to do, such as a graphics card. All agents of a worker ask before the
+// first of them acts: so they wait once.
+type Asking interface {
+	Player
+	// Ask is called before Act, for the same envs, and does not wait.
+	Ask(v *View, envs []int32)
+}
+
 // Watcher is a Player that remembers episodes.
 type Watcher interface {
 	Player

@@ -58,7 +58,7 @@ var Groups = []Group{
 
 // Beside are the other folders at the top.
 var Beside = []Group{
-	{Name: "cuda", Says: "The program hop-cuda, which learns on a graphics card: a module of its own, since it links to the system."},
+	{Name: "cuda", Says: "The program hop-cuda, which learns and acts on a graphics card: a module of its own, since it links to the system."},
 	{Name: "python", Says: "The Python package, its tests and its wheels."},
 	{Name: "docs", Says: "Pages for users, and what they were measured with."},
 	{Name: "examples", Says: "Programs of others: a game and a learner from outside, HOP's baselines, a cluster, Axelrod's library."},

@@ -30,6 +30,14 @@ type Layer struct {
 // Convolves reports whether it is a convolution.
 func (l Layer) Convolves() bool { return l.H*l.W > 1 }
 
+// Taps returns how many cells of its input a cell of its output reads.
+func (l Layer) Taps() int {
+	if l.Convolves() {
+		return 9
+	}
+	return 1
+}
+
 // Stack returns the network as layers, or why it is none.
 func (m *Model) Stack() (Stack, error) {
 	switch {

@@ -37,7 +37,7 @@ type Registry struct {
 	Runs *runlog.Reader
 	// Trust says which folders may run what they name; its zero value is the user's.
 	Trust trust.Trust
-	// Devices learn in place of the processor, by the names that --device has for them; each is opened
+	// Devices learn and act in place of the processor, by the names that --device has for them; each is opened
 	// when it is asked for.
 	Devices map[string]func() (ppo.Device, error)
 	Device  ppo.Device // that was asked for; nil: the processor learns
