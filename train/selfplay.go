@@ -393,7 +393,8 @@ func (s *SelfPlay) role(a int) string { return s.cfg.Role(a, s.step) }
 // learn lets every mind learn from the window and, if there is imagination that
 // can be trusted, from imagined ones beside it.
 func (s *SelfPlay) learn() ([][]agent.Stat, error) {
-	w := learner.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps), Cores: s.cores, Beside: len(s.minds)}
+	w := learner.Window{Rollout: s.ro, Share: float64(s.step) / float64(s.cfg.Steps), Cores: s.cores, Beside: len(s.minds),
+		Played: s.parts.Watch == nil}
 	rounds := 0
 	s.imagined = nil
 	var err error

@@ -42,6 +42,7 @@ type Window struct {
 
 	Cores  *cores.Pool // whose workers help minds to learn; nil: each learns alone
 	Beside int         // minds that learn side by side, for whom those workers are; 0: one
+	Played bool        // it is as it was played: what players encoded is what it holds
 	Sent   func()      // is called when a device has all that it needs to learn, before it has; nil: nobody asks
 }
 

@@ -41,6 +41,7 @@ type Player struct {
 	window rollout.Window
 	ws     *actor.Work
 	device Question // who computes in place of the processor; nil: nobody
+	picked []int32  // rows that it acts by
 	asked  []int32  // envs that a device was asked about, for Act to come
 	policy policy
 	legal  []bool
@@ -255,6 +256,9 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 	switch {
 	case p.device != nil:
 		p.answered(v, envs)
+	case p.mem == nil && act && p.keeps(v):
+		p.encodeInto(v, envs)
+		p.ws.Forward(p.now)
 	case p.mem == nil:
 		p.encode(v, envs)
 		p.ws.Forward(p.now)
@@ -267,6 +271,28 @@ func (p *Player) forward(v *rollout.View, envs []int32, act bool) {
 		}
 	}
 	p.policy.set(p.ws, p.now, p.legal, len(envs))
+}
+
+// keeps reports whether the rows that it acts by are those to learn from: its own, of nothing but observations.
+func (p *Player) keeps(v *rollout.View) bool {
+	return len(v.Encoded) > 0 && !p.Frozen && p.trial == 0 && p.model.Extra == 0
+}
+
+// encodeInto is encode into the window, where who learns finds the rows.
+func (p *Player) encodeInto(v *rollout.View, envs []int32) {
+	x, k := v.EncodedOf(v.Agent, int(envs[0])), p.model.Actions
+	if x.Rows() == 0 {
+		x.Reset(p.model.Cols())
+	}
+	p.picked = p.picked[:0]
+	for i, n := range envs {
+		slot := v.SlotOf(int(n))
+		p.picked = append(p.picked, int32(x.Rows()))
+		p.ws.Encode(x, v.ObsAt(slot), nil)
+		v.Row[v.StepOf(int(n))] = int32(x.Rows())
+		copy(p.legal[i*k:(i+1)*k], v.LegalAt(slot))
+	}
+	p.ws.Pick(x, p.picked)
 }
 
 // encode writes the rows that the network reads, and which actions are legal there.

@@ -405,3 +405,42 @@ func TestSelfishPresetsKeepTheirPromises(t *testing.T) {
 		})
 	}
 }
+
+// What players encoded to act by is what a brain encodes to learn from: in a window that is as it was played it
+// looks at no observation again, and in any other it does.
+func TestWhatPlayersEncodedIsLearntFrom(t *testing.T) {
+	for name, net := range map[string]func(*actor.Config){
+		"egof": func(c *actor.Config) { c.Frame = "egof" }, "ego": func(c *actor.Config) { c.Frame = "ego" },
+		"convolutions": func(c *actor.Config) { c.Net, c.Frame = "conv", "board" },
+	} {
+		cfg := actor.Default()
+		net(&cfg)
+		learnt := func(played, spoilt bool) []float32 {
+			w := newWorld(t, cfg, ppo.Default())
+			for range 2 { // the second window goes over the memory of the first
+				w.envs.Collect(w.ro, w.play)
+			}
+			if spoilt {
+				for i := range w.ro.Obs {
+					w.ro.Obs[i] = 1 - w.ro.Obs[i]
+				}
+			}
+			win := w.window()
+			win.Played = played
+			if _, err := w.brains[2].Learn(win); err != nil {
+				t.Fatal(err)
+			}
+			return w.brains[2].Params.W
+		}
+		want := learnt(false, false)
+		if !slices.Equal(learnt(true, false), want) {
+			t.Errorf("%s: a window as it was played teaches something else", name)
+		}
+		if !slices.Equal(learnt(true, true), want) {
+			t.Errorf("%s: observations were encoded again", name)
+		}
+		if slices.Equal(learnt(false, true), want) {
+			t.Errorf("%s: a window that was changed teaches the same", name)
+		}
+	}
+}

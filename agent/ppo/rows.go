@@ -97,6 +97,10 @@ func (b *Brain) fill(x *f32.Sparse, ws *actor.Work, ro *batch.Rollout, u *Update
 		if u.Search {
 			copy(r.target[i*k:(i+1)*k], ro.TargetAt(step))
 		}
+		if row := ro.Row[step]; row > 0 && u.Played && ro == u.Rollout {
+			x.AppendFrom(ro.EncodedOf(a, (step-step0)%ro.Envs), int(row)-1)
+			continue
+		}
 		ws.Encode(x, ro.ObsAt(slot), goal)
 	}
 }

@@ -50,6 +50,7 @@ func (r *Rollout) UnmarshalBinary(b []byte) error {
 		b = b[n:]
 	}
 	clear(r.Obs)
+	clear(r.Row)
 	at := int32(0)
 	for slot, end := range x.Ptr[1:] {
 		if end < at || int(end) > entries {

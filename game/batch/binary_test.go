@@ -19,6 +19,9 @@ func TestWindowsComeBack(t *testing.T) {
 		v := reflect.ValueOf(made).Elem()
 		for i := range v.NumField() {
 			f := v.Field(i)
+			if v.Type().Field(i).Name == "Row" {
+				continue // what is encoded is not saved
+			}
 			for k := 0; f.Kind() == reflect.Slice && k < f.Len(); k++ {
 				switch e := f.Index(k); e.Kind() {
 				case reflect.Float32:
@@ -42,6 +45,7 @@ func TestWindowsComeBack(t *testing.T) {
 		for i := range got.Obs {
 			got.Obs[i] = 7 // of the window before
 		}
+		got.Row[0] = 1
 		if err := got.UnmarshalBinary(saved); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ package batch
 import (
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
+	"github.com/hop-marl/hop/num/f32"
 )
 
 // End says how a step ended for an agent.
@@ -57,6 +58,27 @@ type Rollout struct {
 	Value   []float32 // [A][T+1][N] also where End is Cut, at the slot after
 	Goal    []float32 // [A][T+1][N][GoalLen] features of the others' goals, as believed, or of what came before; zero when off
 	Target  []float32 // [A][T][N][Actions] the search's policy; zero when off
+
+	// Encoded is rows as players encoded them to act by, so that who learns from them need not do so again.
+	Encoded []f32.Sparse // [A][workers]
+	Row     []int32      // [A][T][N] which of its agent's and worker's rows a step has, from 1 on; 0: none
+}
+
+// EncodedOf returns the rows that the worker of env n encoded for agent a.
+func (r *Rollout) EncodedOf(a agent.ID, n int) *f32.Sparse {
+	workers := len(r.Encoded) / r.Agents
+	return &r.Encoded[int(a)*workers+((n+1)*workers-1)/r.Envs]
+}
+
+// Forget forgets what is encoded, for so many workers to begin anew, each with its share of the envs in their order.
+func (r *Rollout) Forget(workers int) {
+	if len(r.Encoded) != r.Agents*workers {
+		r.Encoded = make([]f32.Sparse, r.Agents*workers)
+	}
+	for i := range r.Encoded {
+		r.Encoded[i].Reset(r.Encoded[i].Cols)
+	}
+	clear(r.Row)
 }
 
 // Bytes returns what a rollout of this shape takes of the memory.
@@ -64,7 +86,7 @@ func (s Shape) Bytes() float64 {
 	slots := float64(s.Agents) * float64(s.Steps+1) * float64(s.Envs)
 	steps := float64(s.Agents) * float64(s.Steps) * float64(s.Envs)
 	return slots*(4*float64(s.ObsLen)+float64(s.Actions)+1+1+4+4*float64(s.GoalLen)) +
-		steps*(4+1+1+4+4+1+4*float64(s.Actions+s.numbers())) + float64(s.Steps+1)*float64(s.Envs)
+		steps*(4+1+1+4+4+1+4+encoded+4*float64(s.Actions+s.numbers())) + float64(s.Steps+1)*float64(s.Envs)
 }
 
 // numbers returns the length of a vector that is an action; 0: actions are none.
@@ -74,6 +96,9 @@ func (s Shape) numbers() int {
 	}
 	return 0
 }
+
+// encoded is about what an encoded row takes, in bytes.
+const encoded = 200
 
 // New returns a zeroed rollout.
 func New(s Shape) *Rollout {
@@ -86,12 +111,13 @@ func New(s Shape) *Rollout {
 		Start:  make([]bool, (s.Steps+1)*s.Envs),
 		Action: make([]int32, steps), LogProb: make([]float32, steps), Own: make([]bool, steps), Value: make([]float32, slots),
 		Goal: make([]float32, slots*s.GoalLen), Target: make([]float32, steps*s.Actions),
-		Vector: make([]float32, steps*s.numbers()),
+		Vector: make([]float32, steps*s.numbers()), Row: make([]int32, steps),
 	}
 }
 
 // CopyFrom makes r equal to o, which has the same shape.
 func (r *Rollout) CopyFrom(o *Rollout) {
+	clear(r.Row) // a copy is there to be changed
 	copy(r.Obs, o.Obs)
 	copy(r.Legal, o.Legal)
 	copy(r.Alive, o.Alive)

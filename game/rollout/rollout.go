@@ -252,6 +252,7 @@ func (e *Envs) Collect(ro *batch.Rollout, players [][]Player) error {
 		ro.Roll()
 	}
 	e.room(ro.Steps)
+	ro.Forget(e.Workers)
 	if !e.ready {
 		e.Prepare(players)
 	}
