@@ -135,8 +135,9 @@ type Mask [MaxActions]bool
 // marks. Of a game whose states have a Key the rule must not look at last actions, nor at what
 // seats have done; a bot that does is a Policy of its own, which says so (Reader) or nothing.
 type Scripted[S State] struct {
-	Label string
-	Rule  func(st S, s Seat) Mask
+	Label    string
+	Rule     func(st S, s Seat) Mask
+	timeless bool
 }
 
 // Name returns the label.
@@ -162,8 +163,18 @@ func (b Scripted[S]) Probs(st State, s Seat, dst []float32) {
 	Spread(dst, mask[:len(dst)])
 }
 
-// Reads returns that it reads places and the clock alone.
-func (Scripted[S]) Reads() Reads { return 0 }
+// Reads returns that it reads places, and the clock if it has not been said to be Timeless.
+func (b Scripted[S]) Reads() Reads {
+	if b.timeless {
+		return 0
+	}
+	return ReadsClock
+}
+
+func (b Scripted[S]) withoutClock() Bot {
+	b.timeless = true
+	return b
+}
 
 // Marker is a Policy that always draws evenly from some actions.
 type Marker interface {
@@ -175,12 +186,12 @@ var _ Marker = Scripted[State]{}
 
 // Script is the BotInfo of a Scripted bot.
 func Script[S State](name, doc string, rule func(st S, s Seat) Mask) BotInfo {
-	return BotInfo{name, doc, func() Bot { return Scripted[S]{name, rule} }}
+	return BotInfo{name, doc, func() Bot { return Scripted[S]{Label: name, Rule: rule} }}
 }
 
 // ScriptAfter is the BotInfo of a Scripted bot that says what it is after.
 func ScriptAfter[S State](name, doc string, rule func(st S, s Seat) Mask, after func(st S, s Seat) int) BotInfo {
-	return BotInfo{name, doc, func() Bot { return pursuer[S]{Scripted[S]{name, rule}, after} }}
+	return BotInfo{name, doc, func() Bot { return pursuer[S]{Scripted[S]{Label: name, Rule: rule}, after} }}
 }
 
 // pursuer is a Scripted bot that says which goal it is after.
@@ -192,7 +203,19 @@ type pursuer[S State] struct {
 // Pursues returns the goal, or NoGoal.
 func (b pursuer[S]) Pursues(st State, s Seat) int { return b.after(st.(S), s) }
 
+func (b pursuer[S]) withoutClock() Bot {
+	b.timeless = true
+	return b
+}
+
 var _ Pursuer = pursuer[State]{}
+
+// Timeless says of a Scripted bot that its rule does not look at the clock.
+func (b BotInfo) Timeless() BotInfo {
+	made := b.New
+	b.New = func() Bot { return made().(interface{ withoutClock() Bot }).withoutClock() }
+	return b
+}
 
 // Tail writes the parts of an observation that all games share: legal, time and
 // the last joint action, ego-first. dst is a whole observation already zeroed.

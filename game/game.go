@@ -458,14 +458,14 @@ type Return struct {
 	Value float64
 }
 
-// Reads says what besides the places of things and seats and the clock somebody's choice
-// depends on.
+// Reads says what besides the places of things and seats somebody's choice depends on.
 type Reads uint8
 
 // What may be read.
 const (
-	ReadsLast Reads = 1 << iota // its own last action
-	ReadsDone                   // what seats have done in the episode so far
+	ReadsLast  Reads = 1 << iota // its own last action
+	ReadsDone                    // what seats have done in the episode so far
+	ReadsClock                   // the clock
 )
 
 // Reader is a Policy that says what it reads. One that does not may read anything.

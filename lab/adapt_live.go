@@ -82,9 +82,9 @@ func (m *meeting) part(episode int) int {
 // lifeKey names the streams of a seed's lives.
 func lifeKey(seed uint64) rng.Key { return rng.New(seed).Child("adapt") }
 
-// life is what all lives of a seed have in common. They last so many episodes; 0:
+// life is what all lives of a seed have in common. Each lasts so many episodes; nil:
 // as many steps as were asked for.
-func (c *adapting) life(m *meeting, seed uint64, episodes int) eval.Adaptation {
+func (c *adapting) life(m *meeting, seed uint64, episodes []int) eval.Adaptation {
 	return eval.Adaptation{
 		Game: m.g, Team: slices.Clone(m.now), Then: m.next, At: c.AtEpisode, Lives: c.Lives, Steps: c.Steps, Last: c.Last,
 		Episodes: episodes, Key: lifeKey(seed), Workers: c.workers,
@@ -92,7 +92,7 @@ func (c *adapting) life(m *meeting, seed uint64, episodes int) eval.Adaptation {
 }
 
 // live lets a member live among the co-players. It is the caller's turn.
-func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes int, focal eval.Member) (*eval.Adapted, error) {
+func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes []int, focal eval.Member) (*eval.Adapted, error) {
 	own, err := c.meeting(ctx, m.g, m.about, m.parts[0].vs, false) // players of lives side by side must not share memory
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (c *adapting) live(ctx context.Context, m *meeting, seed uint64, episodes i
 
 // apart is live for those whose weights change, and for whom they are compared with:
 // each life alone, with a member and streams of its own, side by side over the cores.
-func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes int, focal func(n int) (spec.Life, error),
+func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes []int, focal func(n int) (spec.Life, error),
 ) (*eval.Adapted, error) {
 	lives := make([]*eval.Adapted, c.Lives)
 	err := together(ctx, c.Lives, func(ctx context.Context, n int) error {
@@ -120,6 +120,9 @@ func (c *adapting) apart(ctx context.Context, m *meeting, seed uint64, episodes 
 		run := c.life(own, seed, episodes)
 		run.Team[0], run.GoalLen, run.After = focal.Member, focal.GoalLen, focal.After
 		run.Lives, run.Key, run.Workers, run.Window = 1, lifeKey(seed).Child("life", n), 1, c.Every
+		if episodes != nil {
+			run.Episodes = episodes[n : n+1]
+		}
 		if lives[n], err = run.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			err = fmt.Errorf("life %d: %w", n, err)
 		}
@@ -204,7 +207,7 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		if err != nil {
 			return nil, err
 		}
-		s.res, err = c.live(ctx, m, seed, 0, focal)
+		s.res, err = c.live(ctx, m, seed, nil, focal)
 		return s, err
 	}
 	s.run = r.dirs[i%len(r.dirs)]
@@ -226,13 +229,13 @@ func (c *adapting) sample(ctx context.Context, m *meeting, r adaptRow, i int, se
 		}
 	}
 	if s.alone {
-		s.res, err = c.apart(ctx, m, seed, 0, func(n int) (spec.Life, error) { return x.Member(s.reads[n]) })
+		s.res, err = c.apart(ctx, m, seed, nil, func(n int) (spec.Life, error) { return x.Member(s.reads[n]) })
 		return s, err
 	}
 	focal, err := x.Member(s.reads[0])
 	if err != nil {
 		return nil, err
 	}
-	s.res, err = c.live(ctx, m, seed, 0, focal.Member)
+	s.res, err = c.live(ctx, m, seed, nil, focal.Member)
 	return s, err
 }

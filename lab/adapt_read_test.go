@@ -135,7 +135,7 @@ func TestTheObserverReachesItsLimit(t *testing.T) {
 			}
 			return s.reads[0].Take(list, lanes), nil
 		}}
-		if s.res, err = c.live(t.Context(), m, 1, 0, focal); err != nil {
+		if s.res, err = c.live(t.Context(), m, 1, nil, focal); err != nil {
 			t.Fatal(err)
 		}
 		return c.readings(m, []*livedSeed{s})

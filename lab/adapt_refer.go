@@ -118,37 +118,44 @@ type reference struct {
 
 // referred is what a reference got.
 type referred struct {
-	episodes int // of each life
+	episodes []int // of each life
 	returns  map[start]float64
 }
 
 // reference returns what somebody gets from the starts of a sample, episode by
-// episode. It lives as many episodes as the sample did, however long they take it.
+// episode. Each of its lives has as many episodes as the sample's, however long they take it.
 func (c *adapting) reference(ctx context.Context, m *meeting, s *livedSeed, one eval.Member) (map[start]float64, error) {
-	most := 0
+	episodes := make([]int, c.Lives)
 	for _, e := range s.res.Episodes {
-		most = max(most, e.Index+1)
+		episodes[e.Life] = max(episodes[e.Life], e.Index+1)
 	}
 	key := reference{one.Name, s.seed, s.alone}
 	m.mu.Lock()
 	r := m.lived[key]
 	m.mu.Unlock()
-	if r != nil && r.episodes >= most {
-		return r.returns, nil
+	if r != nil {
+		enough := true
+		for n, k := range episodes {
+			enough = enough && r.episodes[n] >= k
+			episodes[n] = max(k, r.episodes[n])
+		}
+		if enough {
+			return r.returns, nil
+		}
 	}
 	var res *eval.Adapted
 	var err error
 	if s.alone {
-		res, err = c.apart(ctx, m, s.seed, most, func(int) (spec.Life, error) { return spec.Life{Member: one}, nil })
+		res, err = c.apart(ctx, m, s.seed, episodes, func(int) (spec.Life, error) { return spec.Life{Member: one}, nil })
 	} else {
 		leave := c.turn()
-		res, err = c.live(ctx, m, s.seed, most, one)
+		res, err = c.live(ctx, m, s.seed, episodes, one)
 		leave()
 	}
 	if err != nil {
 		return nil, err
 	}
-	r = &referred{most, map[start]float64{}}
+	r = &referred{episodes, map[start]float64{}}
 	for _, e := range res.Episodes {
 		r.returns[startOf(e)] = e.Return
 	}

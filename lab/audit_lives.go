@@ -71,7 +71,7 @@ func (l *Lab) learntLives(ctx context.Context, s *spec.Spec, body []byte) ([]che
 	}
 	live := func(learns bool) (*eval.Adapted, []begun, error) {
 		seen := make([]begun, watchedLives)
-		res, err := c.apart(ctx, m, watchedSeed, 0, func(n int) (spec.Life, error) {
+		res, err := c.apart(ctx, m, watchedSeed, nil, func(n int) (spec.Life, error) {
 			life, err := x.Member(nil)
 			return seen[n].watch(life, learns), err
 		})

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,8 @@ func measure(t *testing.T, l *Lab, of spec.Game, g game.Game, text string, lives
 	key := rng.New(1).Child("responses")
 	lived := make([]map[start]float64, 2)
 	for i, focal := range []eval.Member{br, ppo} {
-		run := eval.Adaptation{Game: g, Team: []eval.Member{focal}, Lives: lives, Episodes: episodes, Key: key, Workers: 1}
+		run := eval.Adaptation{Game: g, Team: []eval.Member{focal}, Lives: lives, Key: key, Workers: 1,
+			Episodes: slices.Repeat([]int{episodes}, lives)}
 		for _, name := range vs {
 			run.Team = append(run.Team, eval.Bot(g, name))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,7 +133,8 @@ func train(t *testing.T, text string) float64 {
 	sum := 0.
 	for _, bot := range []string{"stag", "hare"} {
 		lived, err := eval.Adaptation{
-			Game: agents.Game, Team: []eval.Member{agents.Greedy[0], eval.Bot(agents.Game, bot)}, Lives: 4, Episodes: 5, Key: rng.New(1),
+			Game: agents.Game, Team: []eval.Member{agents.Greedy[0], eval.Bot(agents.Game, bot)}, Lives: 4,
+			Episodes: slices.Repeat([]int{5}, 4), Key: rng.New(1),
 		}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)

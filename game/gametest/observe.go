@@ -172,6 +172,9 @@ func Reads(g game.Game, bots []game.Policy) error {
 							at.key.Seats[o] &= partsRead(r.Reads(), game.Seat(o) == s)
 						}
 						at.key.Episode = 0
+						if r.Reads()&game.ReadsClock == 0 {
+							at.key.Clock = 0
+						}
 						b.Probs(st, s, probs)
 						was, ok := said[i][at]
 						if !ok {

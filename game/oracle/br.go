@@ -55,7 +55,7 @@ func readsOf(p game.Policy) game.Reads {
 	if r, ok := p.(game.Reader); ok {
 		return r.Reads()
 	}
-	return game.ReadsLast | game.ReadsDone
+	return game.ReadsLast | game.ReadsDone | game.ReadsClock
 }
 
 // BR is the exact best response to fixed co-players, by expectimax over a table of

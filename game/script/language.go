@@ -247,7 +247,7 @@ func (m *maker) bot(b game.BotInfo, p phrase) (v value, text string, err error) 
 	if r, ok := made.(game.Reader); ok {
 		m.bots |= r.Reads()
 	} else {
-		m.bots |= game.ReadsLast | game.ReadsDone
+		m.bots |= game.ReadsLast | game.ReadsDone | game.ReadsClock
 	}
 	v.who = scripted{pol}
 	return v, b.Name, nil

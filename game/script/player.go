@@ -61,10 +61,14 @@ func (p *Player) Words() []string { return p.words }
 func (p *Player) Reads() (reads game.Reads) {
 	for _, w := range p.words {
 		switch w {
-		case "lazy", "slow":
+		case "lazy":
 			reads |= game.ReadsLast
+		case "slow":
+			reads |= game.ReadsLast | game.ReadsClock
 		case "majority", "angry":
-			reads |= game.ReadsDone
+			reads |= game.ReadsDone | game.ReadsClock // rounds are counted by the clock
+		case "early", "turns", "alternates":
+			reads |= game.ReadsClock
 		}
 	}
 	return reads | p.bots

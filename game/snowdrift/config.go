@@ -80,8 +80,8 @@ func (g *Game) New() game.State {
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		game.Script("nd", "nearest drift, ties random, and removes it: the cooperator", (*State).nearest),
-		game.Script("fix", "wanders and never removes: the free rider", (*State).wander),
+		game.Script("nd", "nearest drift, ties random, and removes it: the cooperator", (*State).nearest).Timeless(),
+		game.Script("fix", "wanders and never removes: the free rider", (*State).wander).Timeless(),
 	}
 }
 

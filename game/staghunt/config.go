@@ -104,8 +104,8 @@ func (g *Game) New() game.State {
 func (g *Game) Bots() []game.BotInfo {
 	return []game.BotInfo{
 		game.RandomBot(actions),
-		game.ScriptAfter("ns", "nearest stag, the cooperator; no stag left: as nh", (*State).ns, (*State).nsAfter),
-		game.ScriptAfter("nh", "nearest hare, the defector; no hare left: random", (*State).nh, (*State).nhAfter),
+		game.ScriptAfter("ns", "nearest stag, the cooperator; no stag left: as nh", (*State).ns, (*State).nsAfter).Timeless(),
+		game.ScriptAfter("nh", "nearest hare, the defector; no hare left: random", (*State).nh, (*State).nhAfter).Timeless(),
 		{Name: "switcher", Doc: "ns if a partner's last episode ended in a stag, else nh; starts as ns",
 			New: func() game.Bot { return &switcher{stag: true} }},
 		game.ScriptAfter("deadline", "ns until the last step from which a hare is still in reach, then nh", (*State).deadline,

@@ -205,14 +205,36 @@ func adam(w, g, m, v []float32, h *adamArgs) {
 	}
 }
 
-func adaGrad(w, g, m []float32, pull, rate float32) {
+func mulPicked(dst *Sixteen, a []Sixteen, at []uint8) {
 	switch active {
 	case avx512:
-		adaGradAVX512(w, g, m, pull, rate)
+		mulPickedAVX512(&dst[0], &a[0][0], at)
 	case avx2:
-		adaGradAVX2(w, g, m, pull, rate)
+		mulPickedAVX2(&dst[0], &a[0][0], at)
 	default:
-		adaGradGeneric(w, g, m, pull, rate)
+		mulPickedGeneric(dst, a, at)
+	}
+}
+
+func addPicked(dst *Sixteen, a, b []Sixteen, at []uint8) {
+	switch active {
+	case avx512:
+		addPickedAVX512(&dst[0], &a[0][0], &b[0][0], at)
+	case avx2:
+		addPickedAVX2(&dst[0], &a[0][0], &b[0][0], at)
+	default:
+		addPickedGeneric(dst, a, b, at)
+	}
+}
+
+func adaGradPicked(w, m []Sixteen, g *Sixteen, at []uint8, pull, rate float32) {
+	switch active {
+	case avx512:
+		adaGradPickedAVX512(&w[0][0], &m[0][0], &g[0], at, pull, rate)
+	case avx2:
+		adaGradPickedAVX2(&w[0][0], &m[0][0], &g[0], at, pull, rate)
+	default:
+		adaGradPickedGeneric(w, m, g, at, pull, rate)
 	}
 }
 

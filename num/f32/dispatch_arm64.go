@@ -140,7 +140,11 @@ func adam(w, g, m, v []float32, h *adamArgs) {
 	}
 }
 
-func adaGrad(w, g, m []float32, pull, rate float32) { adaGradGeneric(w, g, m, pull, rate) }
+func mulPicked(dst *Sixteen, a []Sixteen, at []uint8)    { mulPickedGeneric(dst, a, at) }
+func addPicked(dst *Sixteen, a, b []Sixteen, at []uint8) { addPickedGeneric(dst, a, b, at) }
+func adaGradPicked(w, m []Sixteen, g *Sixteen, at []uint8, pull, rate float32) {
+	adaGradPickedGeneric(w, m, g, at, pull, rate)
+}
 
 func softmax(dst, x []float32, rows, cols int) {
 	if active == generic || len(dst) == 0 {

@@ -36,7 +36,12 @@ func dot(a, b []float32) float32                     { return dotGeneric(a, b) }
 func sumSquares(x []float32) float64                 { return sumSquaresGeneric(x) }
 func sumRows(dst, x []float32, m, n int)             { sumRowsGeneric(dst, x, m, n) }
 func adam(w, g, m, v []float32, h *adamArgs)         { adamGeneric(w, g, m, v, h) }
-func adaGrad(w, g, m []float32, pull, rate float32)  { adaGradGeneric(w, g, m, pull, rate) }
+
+func mulPicked(dst *Sixteen, a []Sixteen, at []uint8)    { mulPickedGeneric(dst, a, at) }
+func addPicked(dst *Sixteen, a, b []Sixteen, at []uint8) { addPickedGeneric(dst, a, b, at) }
+func adaGradPicked(w, m []Sixteen, g *Sixteen, at []uint8, pull, rate float32) {
+	adaGradPickedGeneric(w, m, g, at, pull, rate)
+}
 
 func lstm(h, c, tc, g, cp []float32)          { lstmGeneric(h, c, tc, g, cp) }
 func lstmGrad(d, dh, dc, g, cp, tc []float32) { lstmGradGeneric(d, dh, dc, g, cp, tc) }

@@ -106,12 +106,3 @@ func adamGeneric(w, g, m, v []float32, h *adamArgs) {
 		w[i] = x - float32(h.decay*x) - float32(h.lrc1*mi)/den
 	}
 }
-
-func adaGradGeneric(w, g, m []float32, pull, rate float32) {
-	g, m = g[:len(w)], m[:len(w)]
-	for i, x := range w {
-		d := g[i] - float32(pull*x)
-		m[i] += float32(d * d)
-		w[i] = x + float32(rate*d)/float32(math.Sqrt(float64(1+m[i])))
-	}
-}

@@ -8457,65 +8457,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func adaGradAVX512(w []float32, g []float32, m []float32, pull float32, rate float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·adaGradAVX512(SB), NOSPLIT, $0-80
-	MOVQ         w_base+0(FP), DI
-	MOVQ         g_base+24(FP), SI
-	MOVQ         m_base+48(FP), DX
-	MOVQ         w_len+8(FP), CX
-	VBROADCASTSS pull+72(FP), Z6
-	VBROADCASTSS rate+76(FP), Z7
-	VBROADCASTSS      c_one<>+0(SB), Z8
-
-loop:
-	CMPQ    CX, $0x10
-	JL      rest
-	VMOVUPS (DI), Z0
-	VMOVUPS (SI), Z1
-	VMOVUPS (DX), Z2
-	VMULPS  Z6, Z0, Z3
-	VSUBPS  Z3, Z1, Z1
-	VMULPS  Z1, Z1, Z3
-	VADDPS  Z3, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VADDPS  Z2, Z8, Z3
-	VSQRTPS Z3, Z3
-	VMULPS  Z7, Z1, Z1
-	VDIVPS  Z3, Z1, Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (DI)
-	ADDQ    $0x40, DI
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, CX
-	JMP     loop
-
-rest:
-	TESTQ     CX, CX
-	JZ        done
-	MOVL      $0xffffffff, AX
-	BZHIL     CX, AX, AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DI), K1, Z0
-	VMOVUPS.Z (SI), K1, Z1
-	VMOVUPS.Z (DX), K1, Z2
-	VMULPS    Z6, Z0, Z3
-	VSUBPS    Z3, Z1, Z1
-	VMULPS    Z1, Z1, Z3
-	VADDPS    Z3, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	VADDPS    Z2, Z8, Z3
-	VSQRTPS   Z3, Z3
-	VMULPS    Z7, Z1, Z1
-	VDIVPS    Z3, Z1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
 // func dotAVX512(a []float32, b []float32) float32
 // Requires: AVX, AVX512F, BMI2, SSE
 TEXT ·dotAVX512(SB), NOSPLIT, $0-52
@@ -8663,6 +8604,95 @@ done:
 	VADDSD        X1, X0, X0
 	VZEROUPPER
 	MOVSD         X0, ret+24(FP)
+	RET
+
+// func mulPickedAVX512(dst *float32, a *float32, at []byte)
+// Requires: AVX, AVX512F
+TEXT ·mulPickedAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), DI
+	MOVQ    a+8(FP), SI
+	VBROADCASTSS c_one<>+0(SB), Z0
+	MOVQ    at_base+16(FP), R8
+	MOVQ    at_len+24(FP), CX
+
+row:
+	TESTQ   CX, CX
+	JZ      done
+	MOVBLZX (R8), AX
+	SHLQ    $0x06, AX
+	VMULPS  (SI)(AX*1), Z0, Z0
+	INCQ    R8
+	DECQ    CX
+	JMP     row
+
+done:
+	VMOVUPS Z0, (DI)
+	VZEROUPPER
+	RET
+
+// func addPickedAVX512(dst *float32, a *float32, b *float32, at []byte)
+// Requires: AVX, AVX512F
+TEXT ·addPickedAVX512(SB), NOSPLIT, $0-48
+	MOVQ   dst+0(FP), DI
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DX
+	VPXORD Z0, Z0, Z0
+	MOVQ   at_base+24(FP), R8
+	MOVQ   at_len+32(FP), CX
+
+row:
+	TESTQ   CX, CX
+	JZ      done
+	MOVBLZX (R8), AX
+	SHLQ    $0x06, AX
+	VMOVUPS (SI)(AX*1), Z2
+	VADDPS  (DX)(AX*1), Z2, Z2
+	VADDPS  Z2, Z0, Z0
+	INCQ    R8
+	DECQ    CX
+	JMP     row
+
+done:
+	VMOVUPS Z0, (DI)
+	VZEROUPPER
+	RET
+
+// func adaGradPickedAVX512(w *float32, m *float32, grad *float32, at []byte, pull float32, rate float32)
+// Requires: AVX, AVX512F
+TEXT ·adaGradPickedAVX512(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), DI
+	MOVQ         m+8(FP), SI
+	MOVQ         grad+16(FP), DX
+	VBROADCASTSS pull+48(FP), Z6
+	VBROADCASTSS rate+52(FP), Z7
+	VBROADCASTSS      c_one<>+0(SB), Z8
+	VMOVUPS      (DX), Z9
+	MOVQ         at_base+24(FP), R8
+	MOVQ         at_len+32(FP), CX
+
+row:
+	TESTQ   CX, CX
+	JZ      done
+	MOVBLZX (R8), AX
+	SHLQ    $0x06, AX
+	VMOVUPS (DI)(AX*1), Z0
+	VMULPS  Z6, Z0, Z2
+	VSUBPS  Z2, Z9, Z1
+	VMULPS  Z1, Z1, Z2
+	VADDPS  (SI)(AX*1), Z2, Z2
+	VMOVUPS Z2, (SI)(AX*1)
+	VADDPS  Z2, Z8, Z2
+	VSQRTPS Z2, Z2
+	VMULPS  Z7, Z1, Z1
+	VDIVPS  Z2, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)(AX*1)
+	INCQ    R8
+	DECQ    CX
+	JMP     row
+
+done:
+	VZEROUPPER
 	RET
 
 // func expAVX512(dst []float32, x []float32)
@@ -15786,67 +15816,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func adaGradAVX2(w []float32, g []float32, m []float32, pull float32, rate float32)
-// Requires: AVX
-TEXT ·adaGradAVX2(SB), NOSPLIT, $0-80
-	MOVQ         w_base+0(FP), DI
-	MOVQ         g_base+24(FP), SI
-	MOVQ         m_base+48(FP), DX
-	MOVQ         w_len+8(FP), CX
-	VBROADCASTSS pull+72(FP), Y6
-	VBROADCASTSS rate+76(FP), Y7
-	VMOVUPS      c_one<>+0(SB), Y8
-
-loop:
-	CMPQ    CX, $0x08
-	JL      rest
-	VMOVUPS (DI), Y0
-	VMOVUPS (SI), Y1
-	VMOVUPS (DX), Y2
-	VMULPS  Y6, Y0, Y3
-	VSUBPS  Y3, Y1, Y1
-	VMULPS  Y1, Y1, Y3
-	VADDPS  Y3, Y2, Y2
-	VMOVUPS Y2, (DX)
-	VADDPS  Y2, Y8, Y3
-	VSQRTPS Y3, Y3
-	VMULPS  Y7, Y1, Y1
-	VDIVPS  Y3, Y1, Y1
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, (DI)
-	ADDQ    $0x20, DI
-	ADDQ    $0x20, SI
-	ADDQ    $0x20, DX
-	SUBQ    $0x08, CX
-	JMP     loop
-
-rest:
-	TESTQ      CX, CX
-	JZ         done
-	LEAQ       tailTable<>+0(SB), AX
-	SHLQ       $0x02, CX
-	SUBQ       CX, AX
-	VMOVUPS    32(AX), Y15
-	SHRQ       $0x02, CX
-	VMASKMOVPS (DI), Y15, Y0
-	VMASKMOVPS (SI), Y15, Y1
-	VMASKMOVPS (DX), Y15, Y2
-	VMULPS     Y6, Y0, Y3
-	VSUBPS     Y3, Y1, Y1
-	VMULPS     Y1, Y1, Y3
-	VADDPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	VADDPS     Y2, Y8, Y3
-	VSQRTPS    Y3, Y3
-	VMULPS     Y7, Y1, Y1
-	VDIVPS     Y3, Y1, Y1
-	VADDPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
 // func dotAVX2(a []float32, b []float32) float32
 // Requires: AVX, FMA3, SSE
 TEXT ·dotAVX2(SB), NOSPLIT, $0-52
@@ -15994,6 +15963,116 @@ done:
 	VADDSD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+24(FP)
+	RET
+
+// func mulPickedAVX2(dst *float32, a *float32, at []byte)
+// Requires: AVX
+TEXT ·mulPickedAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), DI
+	MOVQ    a+8(FP), SI
+	VMOVUPS c_one<>+0(SB), Y0
+	VMOVUPS c_one<>+0(SB), Y1
+	MOVQ    at_base+16(FP), R8
+	MOVQ    at_len+24(FP), CX
+
+row:
+	TESTQ   CX, CX
+	JZ      done
+	MOVBLZX (R8), AX
+	SHLQ    $0x06, AX
+	VMULPS  (SI)(AX*1), Y0, Y0
+	VMULPS  32(SI)(AX*1), Y1, Y1
+	INCQ    R8
+	DECQ    CX
+	JMP     row
+
+done:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func addPickedAVX2(dst *float32, a *float32, b *float32, at []byte)
+// Requires: AVX
+TEXT ·addPickedAVX2(SB), NOSPLIT, $0-48
+	MOVQ   dst+0(FP), DI
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   at_base+24(FP), R8
+	MOVQ   at_len+32(FP), CX
+
+row:
+	TESTQ   CX, CX
+	JZ      done
+	MOVBLZX (R8), AX
+	SHLQ    $0x06, AX
+	VMOVUPS (SI)(AX*1), Y2
+	VADDPS  (DX)(AX*1), Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS 32(SI)(AX*1), Y3
+	VADDPS  32(DX)(AX*1), Y3, Y3
+	VADDPS  Y3, Y1, Y1
+	INCQ    R8
+	DECQ    CX
+	JMP     row
+
+done:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func adaGradPickedAVX2(w *float32, m *float32, grad *float32, at []byte, pull float32, rate float32)
+// Requires: AVX
+TEXT ·adaGradPickedAVX2(SB), NOSPLIT, $0-56
+	MOVQ         w+0(FP), DI
+	MOVQ         m+8(FP), SI
+	MOVQ         grad+16(FP), DX
+	VBROADCASTSS pull+48(FP), Y6
+	VBROADCASTSS rate+52(FP), Y7
+	VMOVUPS      c_one<>+0(SB), Y8
+	VMOVUPS      (DX), Y9
+	VMOVUPS      32(DX), Y10
+	MOVQ         at_base+24(FP), R8
+	MOVQ         at_len+32(FP), CX
+
+row:
+	TESTQ   CX, CX
+	JZ      done
+	MOVBLZX (R8), AX
+	SHLQ    $0x06, AX
+	VMOVUPS (DI)(AX*1), Y0
+	VMULPS  Y6, Y0, Y2
+	VSUBPS  Y2, Y9, Y1
+	VMULPS  Y1, Y1, Y2
+	VADDPS  (SI)(AX*1), Y2, Y2
+	VMOVUPS Y2, (SI)(AX*1)
+	VADDPS  Y2, Y8, Y2
+	VSQRTPS Y2, Y2
+	VMULPS  Y7, Y1, Y1
+	VDIVPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DI)(AX*1)
+	VMOVUPS 32(DI)(AX*1), Y0
+	VMULPS  Y6, Y0, Y2
+	VSUBPS  Y2, Y10, Y1
+	VMULPS  Y1, Y1, Y2
+	VADDPS  32(SI)(AX*1), Y2, Y2
+	VMOVUPS Y2, 32(SI)(AX*1)
+	VADDPS  Y2, Y8, Y2
+	VSQRTPS Y2, Y2
+	VMULPS  Y7, Y1, Y1
+	VDIVPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(DI)(AX*1)
+	INCQ    R8
+	DECQ    CX
+	JMP     row
+
+done:
+	VZEROUPPER
 	RET
 
 // func expAVX2(dst []float32, x []float32)

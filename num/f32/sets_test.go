@@ -327,13 +327,6 @@ var vectorFuncs = map[string]func(dst, a, b, c []float32) float64{
 		Adam(dst, a, b, c, 1e-2, 0.9, 0.999, 1e-8, 0.1, 1/(1-0.9), 1/(1-0.999), 1)
 		return 0
 	},
-	"AdaGrad": func(dst, a, b, c []float32) float64 {
-		for i := range c {
-			c[i] = c[i] * c[i]
-		}
-		AdaGrad(dst, a, c, 2e-3, 0.02)
-		return 0
-	},
 	"Exp":         func(dst, a, b, c []float32) float64 { Exp(dst, a); return 0 },
 	"Tanh":        func(dst, a, b, c []float32) float64 { Tanh(dst, a); return 0 },
 	"Sigmoid":     func(dst, a, b, c []float32) float64 { Sigmoid(dst, a); return 0 },

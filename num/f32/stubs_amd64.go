@@ -87,13 +87,19 @@ func mulAddAVX512(dst []float32, a []float32, b []float32)
 func adamAVX512(w []float32, g []float32, m []float32, v []float32, h *byte)
 
 //go:noescape
-func adaGradAVX512(w []float32, g []float32, m []float32, pull float32, rate float32)
-
-//go:noescape
 func dotAVX512(a []float32, b []float32) float32
 
 //go:noescape
 func sumSquaresAVX512(x []float32) float64
+
+//go:noescape
+func mulPickedAVX512(dst *float32, a *float32, at []byte)
+
+//go:noescape
+func addPickedAVX512(dst *float32, a *float32, b *float32, at []byte)
+
+//go:noescape
+func adaGradPickedAVX512(w *float32, m *float32, grad *float32, at []byte, pull float32, rate float32)
 
 //go:noescape
 func expAVX512(dst []float32, x []float32)
@@ -237,13 +243,19 @@ func mulAddAVX2(dst []float32, a []float32, b []float32)
 func adamAVX2(w []float32, g []float32, m []float32, v []float32, h *byte)
 
 //go:noescape
-func adaGradAVX2(w []float32, g []float32, m []float32, pull float32, rate float32)
-
-//go:noescape
 func dotAVX2(a []float32, b []float32) float32
 
 //go:noescape
 func sumSquaresAVX2(x []float32) float64
+
+//go:noescape
+func mulPickedAVX2(dst *float32, a *float32, at []byte)
+
+//go:noescape
+func addPickedAVX2(dst *float32, a *float32, b *float32, at []byte)
+
+//go:noescape
+func adaGradPickedAVX2(w *float32, m *float32, grad *float32, at []byte, pull float32, rate float32)
 
 //go:noescape
 func expAVX2(dst []float32, x []float32)

@@ -90,22 +90,54 @@ func use(set kernelSet) func() {
 	return func() { active = old }
 }
 
-// AdaGrad comes to the very bits of its definition, operation by operation, with every kernel set.
-func TestAdaGradIsRoundedAsItIsWritten(t *testing.T) {
+// What is done to picked rows comes to the very bits of its definition, operation by operation, with every kernel set,
+// and to no other row.
+func TestPickedRowsAreRoundedAsWritten(t *testing.T) {
 	everySet(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(13, 13))
-		for n := range 70 {
-			w, g, m := fill(r, make([]float32, n)), fill(r, make([]float32, n)), fill(r, make([]float32, n))
-			wantW, wantM := slices.Clone(w), slices.Clone(m)
-			for i := range m {
-				m[i] = float32(m[i] * m[i]) // rounded, or some processors add to it in the same operation
-				d := g[i] - float32(2e-3*w[i])
-				wantM[i] = m[i] + float32(d*d)
-				wantW[i] = w[i] + float32(0.02*d)/float32(math.Sqrt(float64(1+wantM[i])))
+		table := func() []Sixteen {
+			x := make([]Sixteen, 1+r.IntN(200))
+			for k := range x {
+				fill(r, x[k][:])
 			}
-			was := slices.Clone(g)
-			if AdaGrad(w, g, m, 2e-3, 0.02); !slices.Equal(w, wantW) || !slices.Equal(m, wantM) || !slices.Equal(g, was) {
-				t.Fatalf("of %d: got %v and %v, want %v and %v", n, w, m, wantW, wantM)
+			return x
+		}
+		for range 100 {
+			a := table()
+			b, at := make([]Sixteen, len(a)), make([]uint8, r.IntN(20))
+			for k := range b {
+				for i, x := range fill(r, b[k][:]) {
+					b[k][i] = float32(x * x) // rounded, or some processors add to it in the same operation
+				}
+			}
+			for i := range at {
+				at[i] = uint8(r.IntN(len(a)))
+			}
+			var got, sum, product, g Sixteen
+			fill(r, g[:])
+			for i := range 16 {
+				product[i] = 1
+				for _, k := range at {
+					product[i] = float32(product[i] * a[k][i])
+					sum[i] += a[k][i] + b[k][i]
+				}
+			}
+			if MulPicked(&got, a, at); got != product {
+				t.Fatalf("product of %v: got %v, want %v", at, got, product)
+			}
+			if AddPicked(&got, a, b, at); got != sum {
+				t.Fatalf("sum of %v: got %v, want %v", at, got, sum)
+			}
+			wantA, wantB, was := slices.Clone(a), slices.Clone(b), g
+			for _, k := range at {
+				for i, x := range wantA[k] {
+					d := g[i] - float32(2e-3*x)
+					wantB[k][i] += float32(d * d)
+					wantA[k][i] = x + float32(0.02*d)/float32(math.Sqrt(float64(1+wantB[k][i])))
+				}
+			}
+			if AdaGradPicked(a, b, &g, at, 2e-3, 0.02); !slices.Equal(a, wantA) || !slices.Equal(b, wantB) || g != was {
+				t.Fatalf("AdaGrad of %v: got %v and %v, want %v and %v", at, a, b, wantA, wantB)
 			}
 		}
 	})

@@ -97,17 +97,6 @@ func Adam(w, g, m, v []float32, lr, beta1, beta2, eps, wd, c1, c2, scale float32
 	adam(w, g, m, v, &h)
 }
 
-// AdaGrad takes one step of AdaGrad over the parameters w with gradient g, upwards, and sums of squares m, with a
-// pull to 0, rounded alike by all kernel sets:
-//
-//	g' = g - pull w
-//	m = m + g'²
-//	w = w + rate g' / sqrt(1 + m)
-func AdaGrad(w, g, m []float32, pull, rate float32) {
-	checkAlike(w, g, m)
-	adaGrad(w, g, m, pull, rate)
-}
-
 // adamArgs are the scalars of one Adam step, laid out for the kernels.
 type adamArgs struct{ b1, b1c, b2, b2c, lrc1, c2, eps, decay, scale float32 }
 

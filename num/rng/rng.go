@@ -148,6 +148,9 @@ func (r *Rand) UnmarshalBinary(b []byte) error {
 // stream; name all others by a Key.
 func Raw(hi, lo uint64) Rand { return Rand{hi, lo} }
 
+// Position returns the two numbers that Raw takes.
+func (r *Rand) Position() (hi, lo uint64) { return r.hi, r.lo }
+
 // Pick returns the index of p at which the sum of its entries exceeds u, a number
 // drawn from 0 to 1: a draw from p, whose entries sum to 1. An entry of 0 is never
 // drawn. Rounding can leave u beyond the sum: the last entry that is not 0 is drawn

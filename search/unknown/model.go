@@ -13,7 +13,7 @@ import (
 
 // maxHabits bounds the habits, maxOn what holds of a situation at a time.
 const (
-	maxHabits = 16
+	maxHabits = len(f32.Sixteen{})
 	maxOn     = 16
 )
 
@@ -39,10 +39,10 @@ type model struct {
 	things  int
 	habits  []game.Policy
 	actions int
-	odds    [][][maxHabits]float32 // [everybody, then each co-player][what may hold][habits]
-	moved   [][][maxHabits]float32 // the same: sums of squared gradients
-	factors [][][maxHabits]float32 // [co-players][what may hold][habits] what it multiplies a habit's chance by: 1 the likeliest
-	steps   []step                 // the last ones, in a ring
+	odds    [][]f32.Sixteen // [everybody, then each co-player][what may hold][habits]
+	moved   [][]f32.Sixteen // the same: sums of squared gradients
+	factors [][]f32.Sixteen // [co-players][what may hold][habits] what it multiplies a habit's chance by: 1 the likeliest
+	steps   []step          // the last ones, in a ring
 	seen    int
 	said    float64 // mean log likelihood of what they did, as it was predicted; late ones count more
 	others  float64 // the same, of whoever it is compared with
@@ -87,7 +87,7 @@ func (m *model) set(st game.State) {
 type step struct {
 	who  uint8
 	on   situation
-	like [maxHabits]float32 // how likely it was for each habit
+	like f32.Sixteen // how likely it was for each habit
 }
 
 // situation is what holds of it: numbers of what may.
@@ -108,9 +108,9 @@ func newModel(l *script.Language, things int, texts []string, others, actions in
 		}
 		m.habits = append(m.habits, p)
 	}
-	m.odds, m.moved = make([][][maxHabits]float32, others+1), make([][][maxHabits]float32, others+1)
+	m.odds, m.moved = make([][]f32.Sixteen, others+1), make([][]f32.Sixteen, others+1)
 	for i := range m.odds {
-		m.odds[i], m.moved[i] = make([][maxHabits]float32, m.holdable()), make([][maxHabits]float32, m.holdable())
+		m.odds[i], m.moved[i] = make([]f32.Sixteen, m.holdable()), make([]f32.Sixteen, m.holdable())
 	}
 	for w := range m.habits {
 		if w < 2 { // the game's pair come first, and are likelier at first
@@ -118,7 +118,7 @@ func newModel(l *script.Language, things int, texts []string, others, actions in
 		}
 	}
 	for range others {
-		m.factors = append(m.factors, make([][maxHabits]float32, m.holdable()))
+		m.factors = append(m.factors, make([]f32.Sixteen, m.holdable()))
 	}
 	m.multiply()
 	return m, nil
@@ -142,7 +142,7 @@ func (m *model) look(s, me game.Seat, last int) (x situation) {
 		at += of
 	}
 	add(1, 0)
-	add(clocks, min(m.st.Time(), clocks-1))
+	add(clocks, int(clock(m.st)))
 	add(3, last)
 	if m.things == 0 {
 		add((m.actions+1)*(m.actions+1), int(m.st.Played(s)+1)*(m.actions+1)+int(m.st.Played(me)+1))
@@ -164,6 +164,12 @@ func (m *model) look(s, me game.Seat, last int) (x situation) {
 	}
 	return x
 }
+
+// clockAt is the place of the clock in a situation, and the number of its first value.
+const clockAt = 1
+
+// clock returns the clock as a situation has it.
+func clock(st script.State) uint8 { return uint8(min(st.Time(), clocks-1)) }
 
 // approach returns how near a seat is to a thing, and how near the nearest other is; far+1: there is none. Seats
 // that see the same spots share what it takes to find out.
@@ -193,15 +199,8 @@ func (m *model) approach(t int, s game.Seat) (own, crowd int16) {
 }
 
 // weigh writes how likely each habit is for a co-player in a situation.
-func (m *model) weigh(x *situation, who int, dst *[maxHabits]float32) {
-	*dst = [maxHabits]float32{}
-	all, own := m.odds[0], m.odds[who+1]
-	for _, k := range x.on[:x.n] {
-		a, b := &all[k], &own[k]
-		for w := range m.habits {
-			dst[w] += a[w] + b[w]
-		}
-	}
+func (m *model) weigh(x *situation, who int, dst *f32.Sixteen) {
+	f32.AddPicked(dst, m.odds[0], m.odds[who+1], x.on[:x.n])
 	most, sum := dst[0], float32(0)
 	for _, v := range dst[1:len(m.habits)] {
 		most = max(most, v)
@@ -232,15 +231,8 @@ func (m *model) multiply() {
 }
 
 // shares returns what weigh does, up to their sum, as products of factors in place of sums of log-odds.
-func (m *model) shares(x *situation, who int) (all [maxHabits]float32, sum float32) {
-	of := m.factors[who]
-	all = of[x.on[0]]
-	for _, k := range x.on[1:x.n] {
-		f := of[k][:len(m.habits)]
-		for w, x := range f {
-			all[w] *= x
-		}
-	}
+func (m *model) shares(x *situation, who int) (all f32.Sixteen, sum float32) {
+	f32.MulPicked(&all, m.factors[who], x.on[:x.n])
 	for _, x := range all[:len(m.habits)] {
 		sum += x
 	}
@@ -255,7 +247,7 @@ func (m *model) draw(s, me game.Seat, who, last int, r *rng.Rand) int32 {
 }
 
 // pick draws one of so many habits by its share.
-func pick(all *[maxHabits]float32, sum float32, habits int, r *rng.Rand) int {
+func pick(all *f32.Sixteen, sum float32, habits int, r *rng.Rand) int {
 	at := 0
 	for u := r.Float32()*sum - all[0]; u >= 0 && at < habits-1; u -= all[at] {
 		at++
@@ -280,7 +272,7 @@ func (m *model) predict(st game.State, s, me game.Seat, who, last int, dst []flo
 func (m *model) see(st game.State, s, me game.Seat, who, last int, action int32, held float64) {
 	m.set(st)
 	at := step{who: uint8(who), on: m.look(s, me, last)}
-	var shares [maxHabits]float32
+	var shares f32.Sixteen
 	m.weigh(&at.on, who, &shares)
 	likely := 0.
 	for w, p := range m.habits {
@@ -300,7 +292,7 @@ func (m *model) see(st game.State, s, me game.Seat, who, last int, action int32,
 }
 
 // gradient writes how the log likelihood of a step moves with the log-odds of each habit in it.
-func (m *model) gradient(at *step, dst *[maxHabits]float32) {
+func (m *model) gradient(at *step, dst *f32.Sixteen) {
 	m.weigh(&at.on, int(at.who), dst)
 	sum := float32(0)
 	for w := range m.habits {
@@ -313,14 +305,12 @@ func (m *model) gradient(at *step, dst *[maxHabits]float32) {
 
 // learn goes over steps that were seen, drawn at random (AdaGrad).
 func (m *model) learn(r *rng.Rand) {
-	var grad [maxHabits]float32
+	var grad f32.Sixteen
 	for range min(passes*len(m.steps), mostSeen) {
 		at := &m.steps[r.IntN(len(m.steps))]
 		m.gradient(at, &grad)
 		for _, of := range [2]int{0, int(at.who) + 1} {
-			for _, k := range at.on.on[:at.on.n] {
-				f32.AdaGrad(m.odds[of][k][:], grad[:], m.moved[of][k][:], pull, rate)
-			}
+			f32.AdaGradPicked(m.odds[of], m.moved[of], &grad, at.on.on[:at.on.n], pull, rate)
 		}
 	}
 	m.multiply()

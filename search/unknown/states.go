@@ -1,59 +1,73 @@
 package unknown
 
 import (
+	"math"
 	"sync"
 
 	"github.com/hop-marl/hop/game"
 	"github.com/hop-marl/hop/game/agent"
 	"github.com/hop-marl/hop/game/script"
+	"github.com/hop-marl/hop/num/f32"
+	"github.com/hop-marl/hop/num/rng"
 )
 
 // states keeps what the futures of one decision meet: most of them go through states where others have been,
-// by steps that others have made. Of a state it keeps how likely each co-player's habits are, what each of
-// them does there and what the scripts do, and of a step where it leads and what it pays. A future that goes
-// where others have been plays none of the game's rules; they are caught up with where it leaves their track.
-// Sizes are fixed and what is in the way is forgotten: what is drawn does not depend on it.
+// by steps that others have made. Of a state it keeps how likely each co-player's habits are, and of a step where
+// it leads and what it pays. A future that goes where others have been plays none of the game's rules; they are
+// caught up with where it leaves their track; and one that comes to where another has been, by the same script
+// and with the same draws ahead, ends as that did. Sizes are fixed and what is in the way is forgotten: what is drawn
+// does not depend on it.
 //
 // There are such states for games that have keys, are deterministic and are played on a board.
 type states struct {
 	decision uint64 // names it
-	root     uint64
+	root     name
 	key      game.Key // the last one asked for
 
-	// Of each state, by its number.
-	tag   []uint64  // names it
-	alive []uint64  // a bit for each seat that is there
-	asked []uint64  // a bit for each script whose answer is known
-	marks []uint64  // [states][scripts] the actions that one who draws evenly draws from
-	own   []float32 // [states][scripts][actions] the probabilities of one who does not
-
-	// Of each state and co-player.
-	made   []uint64 // a bit for each row that is known; the last one: for the shares
-	shares [][maxHabits]float32
-	sum    []float32
-	rows   []float32 // [states][others][rows][actions] what each habit does
-
-	// Of each step, by its number.
-	step []uint64 // names it
-	to   []uint64 // the state
-	pays []float32
-
-	scripts, others, each int // how many, and rows a co-player
-	habit                 []row
-	even                  []bool // [scripts] they draw evenly
+	states []state
+	weight []weight // [states][others]
+	steps  []taken
+	ends   []end
+	trail  []uint64 // names of where the future under way has been
+	timely places   // for those who read the clock: named as states are
 }
 
-// row says where a habit's probabilities are: in one row, or one for each last action, the first for none.
-type row struct {
-	at     int
-	lastly bool
+// name is what a state is known by: what its future depends on, in this decision; and its place, in this episode.
+type name struct{ state, place uint64 }
+
+// state is what is kept of one.
+type state struct {
+	name
+	alive   uint64 // a bit for each seat that is there
+	weighed uint32 // a bit for each co-player whose habits are
+	time    uint8  // as a situation has it
 }
 
-// The logarithms of how many states and steps are kept.
+// weight is how likely each habit is, up to their sum.
+type weight struct {
+	all f32.Sixteen
+	sum float32
+}
+
+// taken is a step: where it leads, and what it pays.
+type taken struct {
+	name uint64
+	to   name
+	pays float32
+}
+
+// end is how a future ended.
+type end struct {
+	name uint64 // of where it has been, with the script, what it had earned and the draws ahead
+	sum  float64
+	r    rng.Rand // the draws that it left
+}
+
+// The logarithms of how many of them are kept.
 const (
-	stateLog = 10
+	stateLog = 12
 	stepLog  = 12
-	sharesAt = 63 // the bit of states.made
+	endLog   = 12
 )
 
 // free are the states of a plan that nobody uses at the moment: who plans takes some for a decision.
@@ -80,54 +94,29 @@ func (f *free) give(s *states) {
 	f.Unlock()
 }
 
-// newStates returns room for what the futures of a life meet; nil where what somebody does does not follow from keys.
+// newStates returns room for what the futures of a decision meet.
 func (l *life) newStates() *states {
 	const n, m = 1 << stateLog, 1 << stepLog
-	keyed, ok := l.sim.(game.Keyed)
-	var key game.Key
-	if !ok || l.things == 0 || !keyed.Key(&key, game.ReadsLast) || l.lang.Actions != l.actions {
-		return nil
-	}
-	s := &states{scripts: len(l.script), others: len(l.joint) - 1}
-	for _, h := range l.habits {
-		p, ok := h.(*script.Player)
-		if !ok || p.Reads()&game.ReadsDone != 0 {
-			return nil
-		}
-		r := row{s.each, p.Reads()&game.ReadsLast != 0}
-		if s.each++; r.lastly {
-			s.each += l.actions
-		}
-		s.habit = append(s.habit, r)
-	}
-	if s.each > sharesAt || s.scripts > 64 {
-		return nil
-	}
-	for _, b := range l.script {
-		_, even := b.(game.Marker)
-		if p, ok := b.(*script.Player); !even && (!ok || p.Reads() != 0) {
-			return nil
-		}
-		s.even = append(s.even, even)
-	}
-	s.tag, s.alive, s.asked, s.marks = make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n*s.scripts)
-	s.own = make([]float32, n*s.scripts*l.actions)
-	s.made, s.shares, s.sum = make([]uint64, n*s.others), make([][maxHabits]float32, n*s.others), make([]float32, n*s.others)
-	s.rows = make([]float32, n*s.others*s.each*l.actions)
-	s.step, s.to, s.pays = make([]uint64, m), make([]uint64, m), make([]float32, m)
-	return s
+	others := len(l.joint) - 1
+	return &states{states: make([]state, n), weight: make([]weight, n*others), steps: make([]taken, m),
+		ends: make([]end, 1<<endLog), trail: make([]uint64, 0, 64), timely: l.kept.more()}
 }
 
 // begin lets a life keep what the futures of a decision meet.
 func (p *Plan) begin(l *life, decision uint64) {
-	if !p.keeps {
+	if l.kept == nil {
 		return
 	}
 	if l.states = p.free.take(); l.states == nil {
 		l.states = l.newStates()
 	}
-	l.states.decision = fold(1, decision)
-	l.states.root = l.states.name(l.before)
+	s := l.states
+	s.decision = fold(1, decision)
+	s.root = s.name(l.before)
+	if now := (moment{l.episodes, s.key.Episode}); now != l.known || now.board == 0 {
+		l.kept.clear()
+		l.known = now
+	}
 }
 
 // end ends it.
@@ -138,11 +127,11 @@ func (p *Plan) end(l *life) {
 	}
 }
 
-// name returns what a state is known by: what its future depends on, in this decision.
-func (s *states) name(st game.State) uint64 {
+// name returns what a state is known by.
+func (s *states) name(st game.State) name {
 	key := &s.key
 	st.(game.Keyed).Key(key, game.ReadsLast)
-	h := fold(fold(s.decision, key.Left), uint64(key.Clock))
+	h := fold(1, key.Left)
 	for at := 0; at < len(key.Seats); at += 4 {
 		word := uint64(0)
 		for i, x := range key.Seats[at : at+4] {
@@ -150,7 +139,7 @@ func (s *states) name(st game.State) uint64 {
 		}
 		h = fold(h, word)
 	}
-	return h | 1
+	return name{fold(fold(s.decision, h), uint64(key.Clock)) | 1, h | 1}
 }
 
 // fold adds a number to a hash.
@@ -162,14 +151,23 @@ func fold(h, x uint64) uint64 {
 // along plays an episode on in a future, as play does, along what is kept.
 func (l *life) along(own agent.ID, act int32, script int) float64 {
 	s, me, sum := l.states, l.seat[own], 0.
-	l.path, l.caught, l.shown = l.path[:0], -1, -1
-	for at := l.state(s.root); s.alive[at]>>me&1 != 0; act = game.NoAction {
+	l.path, l.caught, l.shown, s.trail = l.path[:0], -1, -1, s.trail[:0]
+	met := act != game.NoAction // futures of other first actions have the same draws ahead
+	for at := l.state(s.root); at.alive>>me&1 != 0; act = game.NoAction {
 		if act == game.NoAction {
+			if met {
+				name := l.ahead(at, script, me, sum)
+				if e := &s.ends[name>>(64-endLog)]; e.name == name {
+					sum, l.r = e.sum, e.r
+					break
+				}
+				s.trail = append(s.trail, name)
+			}
 			act = l.answer(at, script, me)
 		}
 		for b, seat := range l.seat {
 			switch {
-			case s.alive[at]>>seat&1 == 0:
+			case at.alive>>seat&1 == 0:
 				l.joint[seat] = game.NoAction
 			case agent.ID(b) == own:
 				l.joint[seat] = act
@@ -181,41 +179,54 @@ func (l *life) along(own agent.ID, act int32, script int) float64 {
 		at, pays = l.next(at, me)
 		sum += float64(pays)
 	}
+	for _, name := range s.trail {
+		s.ends[name>>(64-endLog)] = end{name, sum, l.r}
+	}
 	return sum
 }
 
-// state returns the number of a state by its name; the path leads there.
-func (l *life) state(name uint64) int {
-	s := l.states
-	at := int(name >> (64 - stateLog))
-	if s.tag[at] == name {
+// ahead returns the name of all that what follows depends on, the last actions of the others among it.
+func (l *life) ahead(at *state, script int, me game.Seat, sum float64) uint64 {
+	hi, lo := l.r.Position()
+	last := uint64(script)
+	for s, k := range l.path[len(l.path)-len(l.joint):] {
+		if game.Seat(s) != me {
+			last = last<<8 | uint64(uint8(k+1))
+		}
+	}
+	return fold(fold(fold(fold(at.name.state, hi), lo), last), math.Float64bits(sum)) | 1
+}
+
+// state returns what is kept of a state; the path leads there.
+func (l *life) state(by name) *state {
+	at := &l.states.states[by.state>>(64-stateLog)]
+	if at.name == by {
 		return at
 	}
 	l.catchUp()
-	s.tag[at], s.alive[at], s.asked[at] = name, 0, 0
+	*at = state{name: by, time: clock(l.sim.(script.State))}
 	for seat := range l.seat {
 		if l.sim.Alive(game.Seat(seat)) {
-			s.alive[at] |= 1 << seat
+			at.alive |= 1 << seat
 		}
 	}
-	clear(s.made[at*s.others : (at+1)*s.others])
 	return at
 }
 
 // next returns where the joint action leads, which the path then ends with, and what it pays.
-func (l *life) next(from int, me game.Seat) (at int, pays float32) {
-	s, all := l.states, uint64(0)
+func (l *life) next(from *state, me game.Seat) (to *state, pays float32) {
+	all := uint64(0)
 	for _, k := range l.joint {
 		all = all<<8 | uint64(uint8(k+1))
 	}
 	l.path = append(l.path, l.joint...)
-	name := fold(s.tag[from], all) | 1
-	i := int(name >> (64 - stepLog))
-	if s.step[i] != name {
+	by := fold(from.name.state, all) | 1
+	at := &l.states.steps[by>>(64-stepLog)]
+	if at.name != by {
 		l.catchUp()
-		s.step[i], s.to[i], s.pays[i] = name, s.name(l.sim), l.rewards[me]
+		*at = taken{by, l.states.name(l.sim), l.rewards[me]}
 	}
-	return l.state(s.to[i]), s.pays[i]
+	return l.state(at.to), at.pays
 }
 
 // catchUp plays the path by the game's rules, as far as that has not been done.
@@ -238,47 +249,62 @@ func (l *life) show() {
 	}
 }
 
+// at returns what is known of a state's place, and where; for those who read the clock, of the state.
+func (l *life) at(in *state, timely bool) (of *places, at int) {
+	if timely {
+		return &l.states.timely, l.states.timely.at(in.name.state)
+	}
+	return l.kept, l.kept.at(in.name.place)
+}
+
 // answer lets a script act.
-func (l *life) answer(state, script int, me game.Seat) int32 {
-	s, at := l.states, state*l.states.scripts+script
-	probs := s.own[at*l.actions : (at+1)*l.actions]
-	if s.asked[state]>>script&1 == 0 {
-		s.asked[state] |= 1 << script
+func (l *life) answer(in *state, script int, me game.Seat) int32 {
+	p, place := l.at(in, l.kept.script[script].timely)
+	at := &p.answers[place*p.scripts+script]
+	if !at.known {
 		l.catchUp()
-		if b := l.script[script]; s.even[script] {
-			s.marks[at] = b.(game.Marker).Marks(l.sim, me)
+		if at.known = true; p.script[script].even {
+			at.marks = l.script[script].(game.Marker).Marks(l.sim, me)
 		} else {
-			b.(game.Policy).Probs(l.sim, me, probs)
+			l.script[script].(game.Policy).Probs(l.sim, me, l.probs[:l.actions])
+			at.row = l.row()
 		}
 	}
-	if s.even[script] {
-		return game.UniformOf(s.marks[at], &l.r)
+	if p.script[script].even {
+		return game.UniformOf(at.marks, &l.r)
 	}
-	return game.Sample(probs, &l.r)
+	return l.rows.draw(at.row, &l.r)
 }
 
 // drawn lets a co-player act, as draw does.
-func (l *life) drawn(state int, seat, me game.Seat, who int) int32 {
-	s, at := l.states, state*l.states.others+who
-	if s.made[at] == 0 {
+func (l *life) drawn(in *state, seat, me game.Seat, who int) int32 {
+	p, place := l.at(in, false)
+	w := &l.states.weight[int(in.name.state>>(64-stateLog))*p.others+who]
+	if in.weighed>>who&1 == 0 {
+		x := &p.situations[place*p.others+who]
+		if x.n == 0 {
+			l.show()
+			*x = l.look(seat, me, l.last)
+		}
+		x.on[clockAt] = clockAt + in.time
+		w.all, w.sum = l.model.shares(x, who)
+		in.weighed |= 1 << who
+	}
+	habit := pick(&w.all, w.sum, len(l.habits), &l.r)
+	h := p.habit[habit]
+	if h.timely {
+		p, place = l.at(in, true)
+	}
+	if h.lastly {
+		h.at += int(l.played(seat)) + 1
+	}
+	row := &p.does[(place*p.others+who)*p.each+h.at]
+	if *row == 0 {
 		l.show()
-		x := l.look(seat, me, l.last)
-		s.shares[at], s.sum[at] = l.model.shares(&x, who)
-		s.made[at] = 1 << sharesAt
+		l.habits[habit].Probs(l.st, seat, l.probs[:l.actions])
+		*row = l.row()
 	}
-	habit := pick(&s.shares[at], s.sum[at], len(l.habits), &l.r)
-	row := s.habit[habit].at
-	if s.habit[habit].lastly {
-		row += int(l.played(seat)) + 1
-	}
-	lo := (at*s.each + row) * l.actions
-	probs := s.rows[lo : lo+l.actions]
-	if s.made[at]>>row&1 == 0 {
-		s.made[at] |= 1 << row
-		l.show()
-		l.habits[habit].Probs(l.st, seat, probs)
-	}
-	return game.Sample(probs, &l.r)
+	return l.rows.draw(*row, &l.r)
 }
 
 // played returns a seat's last action where the path has led.

@@ -42,8 +42,7 @@ type Plan struct {
 	texts  []string // of the habits that others may have
 	own    []string // and of the scripts of one's own
 	lives  []*life
-	keeps  bool // what futures meet is kept,
-	free   free // there
+	free   free // where what futures meet is kept
 }
 
 // life is what is known and needed in one env.
@@ -69,7 +68,10 @@ type life struct {
 	policy   []float32                 // the same
 	r        rng.Rand
 
-	states *states // of the decision under way; nil: futures are played by the rules alone
+	kept   *places // of the episode; nil: futures are played by the rules alone
+	known  moment  // which that is
+	rows   rows    // what is done there
+	states *states // of the decision under way
 	path   []int32 // [steps][seats] the joint actions of the future under way
 	caught int     // so much of it sim has played; -1: it is elsewhere
 	shown  int     // where sim was when the model looked at it; -1: elsewhere
@@ -95,9 +97,8 @@ func New(g game.Game, envs int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := one.newStates(); s != nil {
-		p.keeps = true
-		p.free.give(s)
+	if one.kept != nil {
+		p.free.give(one.newStates())
 	}
 	return p, nil
 }
@@ -127,6 +128,9 @@ func (p *Plan) life(n int) (*life, error) {
 	l.followed, l.mean, l.tried = make([][First + Second]float64, len(l.script)), make([]float64, len(l.script)), make([]int, len(l.script))
 	for range spec.Seats - 1 {
 		l.expected = append(l.expected, make([]float64, actions))
+	}
+	if l.kept = l.newPlaces(); l.kept != nil {
+		l.rows = newRows(actions)
 	}
 	p.lives[n] = l
 	return l, nil

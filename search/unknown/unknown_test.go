@@ -17,6 +17,7 @@ import (
 	"github.com/hop-marl/hop/game/snowdrift"
 	"github.com/hop-marl/hop/game/staghunt"
 	"github.com/hop-marl/hop/game/tag"
+	"github.com/hop-marl/hop/num/f32"
 	"github.com/hop-marl/hop/num/rng"
 )
 
@@ -139,7 +140,7 @@ func TestTheGradientIsThatOfTheLikelihood(t *testing.T) {
 		}
 		return math.Log(sum / all)
 	}
-	var grad [maxHabits]float32
+	var grad f32.Sixteen
 	for i := 0; i < len(m.steps); i += 17 {
 		at := &m.steps[i]
 		m.gradient(at, &grad)
@@ -222,7 +223,7 @@ func TestAPlanEarnsMoreThanScripts(t *testing.T) {
 func TestHabitsAreDrawnByTheirShares(t *testing.T) {
 	p, _ := play(t, hunt(), "noisy(if(few(2),ns,nh),.2)", 600, rng.New(3), func(p *player) { p.only = 3 })
 	m := p.lives[0].model
-	var want [maxHabits]float32
+	var want f32.Sixteen
 	for i := range m.steps {
 		at := &m.steps[i]
 		m.weigh(&at.on, int(at.who), &want)

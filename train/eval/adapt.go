@@ -26,9 +26,9 @@ type Adaptation struct {
 	Lives int
 	Steps int // env steps of a life
 	Last  int // the steps that count
-	// Episodes is how many episodes a life has instead, if not 0: a reference lives
+	// Episodes is how many episodes each life has instead, if not nil: a reference lives
 	// the episodes of somebody else's life, however long they take it.
-	Episodes int
+	Episodes []int
 	Key      rng.Key
 	Workers  int // 0: one a core
 	GoalLen  int // numbers about goals that the focal member writes for its network
@@ -58,7 +58,10 @@ type Adapted struct {
 
 // Run lives all lives.
 func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
-	if c.Lives <= 0 || c.Episodes <= 0 && (c.Steps <= 0 || c.Last <= 0 || c.Last > c.Steps) {
+	if c.Episodes != nil && (len(c.Episodes) != c.Lives || slices.Min(c.Episodes) < 1) {
+		return nil, errors.New("eval: every life needs episodes of its own, at least one")
+	}
+	if c.Lives <= 0 || c.Episodes == nil && (c.Steps <= 0 || c.Last <= 0 || c.Last > c.Steps) {
 		return nil, errors.New("eval: at least one life, and some steps of which the last count, are needed")
 	}
 	if c.Then != nil && (len(c.Then) != len(c.Team) || c.At < 1) {
@@ -100,7 +103,7 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 				continue
 			}
 			steps[ep.Env] += ep.Steps
-			last := c.Episodes == 0 && steps[ep.Env] > c.Steps-c.Last
+			last := c.Episodes == nil && steps[ep.Env] > c.Steps-c.Last
 			if c.ends(ep, steps[ep.Env]) {
 				over[ep.Env] = true
 				left--
@@ -132,8 +135,8 @@ func (c Adaptation) Run(ctx context.Context) (*Adapted, error) {
 
 // ends says whether a life ends with an episode, up to whose end it has so many steps.
 func (c Adaptation) ends(ep rollout.Episode, steps int) bool {
-	if c.Episodes > 0 {
-		return ep.Index+1 == c.Episodes
+	if c.Episodes != nil {
+		return ep.Index+1 == c.Episodes[ep.Env]
 	}
 	return steps >= c.Steps
 }

@@ -62,3 +62,32 @@ func TestCoPlayersChangeAtTheirEpisode(t *testing.T) {
 		t.Error("too few successors were accepted")
 	}
 }
+
+// Who lives the episodes of others' lives meets their starts, and no more of each life than was asked for.
+func TestLivesOfSoManyEpisodes(t *testing.T) {
+	g, members := team(t, "nh", "random", "ns", "random")
+	run := func(episodes ...int) map[[2]int]eval.Lived {
+		c := eval.Adaptation{Game: g, Team: members, Lives: len(episodes), Episodes: episodes, Key: rng.New(3), Workers: 2}
+		res, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lived := map[[2]int]eval.Lived{}
+		for _, e := range res.Episodes {
+			lived[[2]int{e.Life, e.Index}] = e
+		}
+		return lived
+	}
+	all, some := run(9, 9, 9), run(9, 2, 5)
+	if len(all) != 27 || len(some) != 16 {
+		t.Fatalf("%d and %d episodes, want 27 and 16", len(all), len(some))
+	}
+	for at, e := range some {
+		if all[at] != e {
+			t.Errorf("life %d, episode %d: %v, among longer lives %v", at[0], at[1], e, all[at])
+		}
+	}
+	if _, err := (eval.Adaptation{Game: g, Team: members, Lives: 2, Episodes: []int{3}, Key: rng.New(3)}).Run(t.Context()); err == nil {
+		t.Error("one life of two has no end, and nobody says so")
+	}
+}

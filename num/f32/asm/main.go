@@ -123,6 +123,7 @@ func main() {
 		packing(s)
 		sparse(s)
 		vectors(s)
+		picked(s)
 		activations(s)
 		cells(s)
 		rows(s)

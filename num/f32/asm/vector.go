@@ -95,7 +95,6 @@ func vectors(s isa) {
 		s.store(r[2], at(p[0], 0), tail)
 	})
 	adam(s)
-	adaGrad(s)
 	dot(s)
 	sumSquares(s)
 }
@@ -157,36 +156,6 @@ func adam(s isa) {
 			s.store(w, at(p[0], 0), tail)
 		},
 		func() { LDMXCSR(control) })
-}
-
-// adaGrad writes one step of AdaGrad. Every operation is rounded as Go rounds it: models that are made in play
-// follow from each other for thousands of steps.
-func adaGrad(s isa) {
-	r := s.regs
-	pull, rate, one := r[6], r[7], r[8]
-	elementwise(s, "adaGrad", "func(w, g, m []float32, pull, rate float32)", []string{"w", "g", "m"},
-		func() {
-			broadcast("pull", pull)
-			broadcast("rate", rate)
-			VMOVUPS(num("one"), one)
-		},
-		func(p []reg.GPPhysical, tail bool) {
-			w, g, m, t := r[0], r[1], r[2], r[3]
-			s.load(at(p[0], 0), w, tail)
-			s.load(at(p[1], 0), g, tail)
-			s.load(at(p[2], 0), m, tail)
-			VMULPS(pull, w, t)
-			VSUBPS(t, g, g)
-			VMULPS(g, g, t)
-			VADDPS(t, m, m)
-			s.store(m, at(p[2], 0), tail)
-			VADDPS(m, one, t)
-			VSQRTPS(t, t)
-			VMULPS(rate, g, g)
-			VDIVPS(t, g, g)
-			VADDPS(g, w, w)
-			s.store(w, at(p[0], 0), tail)
-		})
 }
 
 // sqrt writes x = sqrt(x) for x from rootMin to rootMax, and as if x were at the
