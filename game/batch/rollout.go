@@ -98,7 +98,7 @@ func (s Shape) numbers() int {
 }
 
 // encoded is about what an encoded row takes, in bytes.
-const encoded = 200
+const encoded = 136
 
 // New returns a zeroed rollout.
 func New(s Shape) *Rollout {

@@ -108,9 +108,9 @@ lines = [
     "# Tables: a graphics card",
     "",
     "What they mean: [a graphics card](../cuda.md). `bash python/bench/cuda.sh docs/results/cuda` measures on a machine with a card, "
-    "`python3 python/bench/cuda_table.py` writes this page. An NVIDIA H200 beside 16 cores, 2026-11-19, avx512 kernels, PyTorch "
+    "`python3 python/bench/cuda_table.py` writes this page. An NVIDIA H200 beside 16 cores, 2026-11-20, avx512 kernels, PyTorch "
     + (FOLDER / "torch.txt").read_text().split()[0]
-    + ". Convolutions on one core were measured in another run a quarter of an hour before the rest, on the same kind of machine.",
+    + ".",
     "",
     "## Whole trainings",
     "",
@@ -118,7 +118,7 @@ lines = [
     "",
     "| what | turns | median | so | command |",
     "|---|---|---|---|---|",
-    row("convolutions on 8x8, one core", "conv-1", conv + " --cpu 1 --steps 10000"),
+    row("convolutions on 8x8, one core", "conv-1", conv + " --cpu 1 --steps 5000"),
     row("sixteen cores", "conv-16", conv + " --cpu 16 --steps 20000", [("conv-1", "one core")]),
     row(
         "sixteen cores and the card",
@@ -134,6 +134,12 @@ lines = [
         "seeds16-card",
         four + " --cpu 16 --steps 400000 --seeds 16 --device cuda",
         [("seeds16-16", "without")],
+    ),
+    row(
+        "one window behind",
+        "seeds16-behind",
+        four + " --set train.behind=true --cpu 16 --steps 400000 --seeds 16 --device cuda",
+        [("seeds16-card", "not behind")],
     ),
     row(
         "forty-eight seeds, sixteen cores and the card",

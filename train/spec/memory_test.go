@@ -104,7 +104,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		words []string
 	}{
 		{"ppo-4x4 train.envs=65536 train.window=4096",
-			[]string{"the machine has 8 GB", "windows 876 GB (train.envs 65536, train.window 4096)", "with --set train.envs=512 it would fit"}},
+			[]string{"the machine has 8 GB", "windows 1.03 TB (train.envs 65536, train.window 4096)", "with --set train.envs=256 it would fit"}},
 		{"ppo-8x8 actor.hidden=[4096,4096,4096,4096,4096,4096,4096]", []string{"networks ", "(actor.hidden [4096, "}},
 		{"hop-4x4 search.sims=1000000", []string{"search trees ", "(search.sims 1000000, ", "--set search.sims="}},
 	} {
