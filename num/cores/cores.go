@@ -59,6 +59,7 @@ type Job struct {
 	doOn    func(part, worker int) // in place of do
 	at      int                    // its place in the pool, the last time
 	asker   took                   // what who asked took
+	by      []took                 // [workers] what helpers took
 	asleep  atomic.Bool            // who asked sleeps until all parts are done
 	_       [32]byte
 	pending atomic.Int32
@@ -67,16 +68,14 @@ type Job struct {
 
 // took is the groups that a worker took of a job, as their bits: the last time, and this time.
 type took struct {
-	job       *Job
 	times     uint32
 	last, now uint64
+	_         [40]byte
 }
 
 // before returns what was taken of a job the last time.
 func (t *took) before(j *Job) uint64 {
-	if times := j.times.Load(); t.job != j {
-		*t = took{job: j, times: times}
-	} else if t.times != times {
+	if times := j.times.Load(); t.times != times {
 		if t.times = times; t.now != 0 { // others may have been faster once
 			t.last, t.now = t.now, 0
 		}
@@ -213,6 +212,9 @@ func (p *Pool) share(j *Job, n int) {
 	for g := range j.groups {
 		all |= 1 << ((g*64 + j.groups - 1) / j.groups)
 	}
+	if len(j.by) < p.workers {
+		j.by = make([]took, p.workers)
+	}
 	j.times.Add(1)
 	j.free.Store(all)
 	shown := p.post(j)
@@ -320,9 +322,8 @@ func (p *Pool) run(j *Job, bit, worker int) {
 // helper is a worker that looks for work.
 type helper struct {
 	pool *Pool
-	from int            // where it looks first, so that helpers spread over the jobs
-	own  *Job           // what it waits for to be done; nil: it waits for nothing
-	took *[maxJobs]took // by places of jobs; nil: it remembers nothing
+	from int  // its number, or where it looks first, so that helpers spread over the jobs
+	own  *Job // what it waits for to be done; nil: it waits for nothing, and remembers what it took
 }
 
 // find returns a group of some job as its bit: of jobs with whole parts, which who waits for something
@@ -340,13 +341,12 @@ func (h *helper) find(waited bool) (found *Job, bit int, some bool) {
 		}
 	}
 	for i := range n {
-		at := (h.from + i) % n
-		j := p.jobs[at].Load()
+		j := p.jobs[(h.from+i)%n].Load()
 		if j == nil || j.Whole {
 			continue
 		}
-		if h.took != nil {
-			t := &h.took[at]
+		if h.own == nil {
+			t := &j.by[h.from]
 			if bit = j.again(t.before(j)); bit >= 0 {
 				t.now |= 1 << bit
 				return j, bit, true
@@ -356,8 +356,8 @@ func (h *helper) find(waited bool) (found *Job, bit int, some bool) {
 			continue
 		}
 		if bit = j.take(first); bit >= 0 {
-			if h.took != nil {
-				h.took[at].now |= 1 << bit
+			if h.own == nil {
+				j.by[h.from].now |= 1 << bit
 			}
 			return j, bit, true
 		}
@@ -371,9 +371,6 @@ const patience = 200
 // work takes parts until own is done; nil, for helpers: until the pool is closed.
 func (p *Pool) work(own *Job, from int) {
 	h := helper{pool: p, from: from, own: own}
-	if own == nil {
-		h.took = new([maxJobs]took)
-	}
 	p.rest()
 	defer p.rested()
 	left, waited := p.spin, false

@@ -6,14 +6,14 @@ import "testing"
 // then anybody takes it. Who was late once keeps what was its own.
 func TestGroupsGoToWhoTookThem(t *testing.T) {
 	p := New(4, nil)
-	j := &Job{}
+	j := &Job{by: make([]took, 4)}
 	p.jobs[0].Store(j)
 	p.top.Store(1)
 	const all = 1 | 1<<16 | 1<<32
 	again := func() { j.times.Add(1); j.free.Store(all) }
 	var helpers [4]helper
 	for i := range helpers {
-		helpers[i] = helper{pool: p, from: i, took: new([maxJobs]took)}
+		helpers[i] = helper{pool: p, from: i}
 	}
 	find := func(i int, waited bool) int {
 		t.Helper()
