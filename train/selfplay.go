@@ -145,6 +145,9 @@ func NewSelfPlay(cfg Config, rewards Rewards, parts Parts) (*SelfPlay, error) {
 		roles: map[role][]rollout.Player{}, phases: map[string]float64{}, used: map[string]float64{},
 		cores: cores.New(parts.Workers, parts.Clock), learning: cores.Job{Whole: true}, both: cores.Job{Whole: true},
 	}
+	if parts.Device {
+		s.cores.Brief()
+	}
 	for _, m := range parts.Minds {
 		l := abilitiesOf(m)
 		if l.goalLen > 0 && s.goalLen > 0 && l.goalLen != s.goalLen {

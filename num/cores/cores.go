@@ -98,10 +98,17 @@ func New(workers int, clock func() time.Duration) *Pool {
 	p := &Pool{workers: workers, clock: clock}
 	p.wake.L = &p.mu
 	if workers <= runtime.GOMAXPROCS(0) {
-		p.spin = 8000 * workers // half a millisecond each: the more there are the longer some have nothing, and waking one takes longer than its part
+		// Half a millisecond each: the more there are the longer some have nothing, and waking one takes longer than its part.
+		p.spin = brief * workers
 	}
 	return p
 }
+
+// brief is how often a worker looks for work in half a millisecond.
+const brief = 8000
+
+// Brief has workers sleep after half a millisecond without work, since others want the cores.
+func (p *Pool) Brief() { p.spin = min(p.spin, brief) }
 
 // Workers returns how many workers there are.
 func (p *Pool) Workers() int {
@@ -365,8 +372,8 @@ func (h *helper) find(waited bool) (found *Job, bit int, some bool) {
 	return nil, 0, some
 }
 
-// patience is for how many pauses a group is left to who took it the last time: some ten microseconds.
-const patience = 200
+// patience is for how many pauses a group is left to who took it the last time: about as long as a shard takes.
+const patience = 1000
 
 // work takes parts until own is done; nil, for helpers: until the pool is closed.
 func (p *Pool) work(own *Job, from int) {

@@ -114,11 +114,11 @@ lines = [
     "",
     "## Whole trainings",
     "",
-    "Agent-steps a second of the clock, three turns, everything in them: games, acting, learning, guards.",
+    "Agent-steps a second of the clock, three turns (one of one core with convolutions), everything in them: games, acting, learning, guards.",
     "",
     "| what | turns | median | so | command |",
     "|---|---|---|---|---|",
-    row("convolutions on 8x8, one core", "conv-1", conv + " --cpu 1 --steps 5000"),
+    row("convolutions on 8x8, one core", "conv-1", conv + " --cpu 1 --steps 10000"),
     row("sixteen cores", "conv-16", conv + " --cpu 16 --steps 20000", [("conv-1", "one core")]),
     row(
         "sixteen cores and the card",
