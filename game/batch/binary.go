@@ -9,7 +9,10 @@ import (
 
 // arrays are a rollout's, but for the observations, in the order of its binary form.
 func (r *Rollout) arrays() []any {
-	return []any{r.Legal, r.Alive, r.Seat, r.Reward, r.End, r.Reached, r.Start, r.Action, r.Vector, r.LogProb, r.Own, r.Value, r.Goal, r.Target}
+	return []any{
+		r.Legal, r.Alive, r.Seat, r.Reward, r.End, r.Reached, r.Start,
+		r.Action, r.Vector, r.LogProb, r.Own, r.Value, r.Goal, r.Target,
+	}
 }
 
 // AppendBinary appends the window: observations as their nonzeros, and all else as it is, little endian.

@@ -354,7 +354,8 @@ func (s *Spec) validate(g game.Game, err error) error {
 		part(config.Bad("standins.shown", true, "false, because only mind ppo reads it, and nobody tells in what is imagined"), "train")
 	}
 	if s.Train.Behind && (!s.Plain() || s.Imagine.On || s.Actor.LSTM > 0) {
-		part(config.Bad("behind", true, "false, because only mind ppo, without an LSTM and without imagination, learns while its agents play"), "train")
+		part(config.Bad("behind", true, "false, because only mind ppo, without an LSTM and without imagination, learns while its agents play"),
+			"train")
 	}
 	if g != nil && s.Imagine.On && (len(g.Spec().Obs.Planes) == 0 || g.Spec().Obs.Features > 0) {
 		part(config.Bad("on", true, "false, because imagination needs a game on a board that observes nothing but it"), "imagine")
