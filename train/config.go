@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Envs       int       `yaml:"envs" doc:"copies of the game played side by side" range:"1..65536"`
 	Window     int       `yaml:"window" doc:"steps of every copy between two updates" unit:"steps" range:"1..4096"`
-	Behind     bool      `yaml:"behind" doc:"play each window by the weights of a window before, while agents learn from that one: faster on many cores and beside a graphics card, with other numbers; PPO without an LSTM"`
+	Behind     bool      `yaml:"behind" doc:"play each window by the weights of a window before, while agents learn from that one: faster on many cores, with other numbers; PPO without an LSTM"`
 	Steps      int       `yaml:"steps" doc:"length of the run in steps of a single copy, summed over copies" unit:"env steps" range:"1.."`
 	Brains     []int     `yaml:"brains" doc:"which brain each agent uses: [0,1,2,3] independent, [0,0,1,1] two and two, [0] one for all; empty: independent" range:"0..63"`
 	Team       []string  `yaml:"team" doc:"who plays each agent: learn, a bot's name, or RUN#AGENT for a frozen agent of an earlier run, RUN#AGENT@STEP for an earlier age of it; empty: all learn"`

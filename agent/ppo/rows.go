@@ -31,8 +31,8 @@ func (b *Brain) collect(ro *batch.Rollout, u *Update, a agent.ID, lo int) {
 	r.steps, r.slots = ro.OwnRows(a, r.steps, r.slots)
 	r.grow(len(r.steps), b.Model.Input, u.Search)
 	encoders, n := b.encoders(u.Cores), len(r.steps)-first
-	parts := len(encoders)
-	if parts == 1 || n < minRows*parts {
+	parts := min(len(encoders), n/minRows)
+	if parts <= 1 {
 		b.fill(&b.x, encoders[0], ro, u, a, lo, first, first+n)
 		b.columns.Cut(&b.x)
 		return
